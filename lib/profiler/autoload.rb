@@ -28,8 +28,8 @@ module Profiler
         guarded("some ends of this process will write no profile") { arrange }
       end
 
-      # Writes the profile and ends the recording. A signal that ends a process often comes twice, as to its group and by +profiler
-      # record+, which forwards it: the second does not end the writing.
+      # Writes the profile and ends the recording. A signal that ends a process often arrives twice, for example once at its
+      # group and once from +profiler record+, which forwards it. The second one does not interrupt the writing.
       def process_ends(error = nil)
         error.is_a?(SignalException) ? Ends.in_time(PATIENCE) { finish } : finish
       end
@@ -39,7 +39,7 @@ module Profiler
         guarded("the garbage collections of this process are not counted") { @recording.forked } unless same
       end
 
-      # Writes the profile so far, where this process ends silently.
+      # Writes the profile so far, before this process ends silently.
       def becomes_daemon
         reported("the profile was lost") { @recording.write_partial }
         wait_until_finished
@@ -67,7 +67,7 @@ module Profiler
       def arrange
         Ends.listen(self) # blocks of at_exit run last first, so those of the app are profiled too
         settings = @recording.settings
-        # In a thread, as a trap may not wait for a lock of the thread that it interrupts.
+        # Runs in a thread, as a trap may not wait for a lock of the thread that it interrupts.
         trap(settings.signal) { toggle_soon } if settings.signal
         end_after(settings.duration) if settings.duration
       end

@@ -44,7 +44,7 @@ module Profiler
         end
       end
 
-      # Opens it beside what the process is recorded by, unless the environment says no. What fails is said, and nothing else.
+      # Opens the control socket in addition to other recordings, unless the environment forbids it. Only reports what fails.
       #
       # @param dump_signal [String, nil]
       # @api private
@@ -57,7 +57,8 @@ module Profiler
       # @api private
       def process_ends(_error) = @current&.leave
 
-      # The program that replaces this one has no socket. If there is none after all, clients and their sessions go on.
+      # Removes the socket while the block calls exec, as the new program has none. If exec fails, clients and their sessions
+      # continue.
       #
       # @api private
       def around_exec
@@ -94,7 +95,7 @@ module Profiler
       @server._dump_at(signal)
     end
 
-    # Whether it can be reached in this process.
+    # Returns whether it can be reached in this process.
     def running? = @thread&.alive? ? true : false
 
     # Closes the socket, and discards the sessions that others began. The signal that printed dumps has its former handler back.
@@ -137,7 +138,7 @@ module Profiler
       nil
     end
 
-    # Listens on a new socket, where the process did not end, or the app has closed ours. Connections and sessions stay.
+    # Listens on a new socket, if the process did not end after all or the app has closed ours. Connections and sessions stay.
     #
     # @api private
     def listen_again
@@ -149,7 +150,7 @@ module Profiler
       @losses.add(e)
     end
 
-    # Begins anew in a forked child, whose threads are the parent's. One that became a daemon has another socket, too.
+    # Starts over in a forked child, whose threads are the parent's. A daemon gets another socket, too.
     #
     # @api private
     def forked(same)

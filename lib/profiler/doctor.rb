@@ -171,7 +171,7 @@ module Profiler
         }
       end
 
-      # Some systems that call themselves Linux do not keep the tick that they name.
+      # Some systems that claim to be Linux do not keep the tick that they report.
       def compare(stats, coarse_ns)
         expected_ns = [stats[:interval_ns], *coarse_ns].max
         return if stats[:effective_interval_ns] <= 2 * expected_ns # more often is no harm

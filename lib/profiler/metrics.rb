@@ -41,7 +41,7 @@ module Profiler
           profiler_continuous: continuous ? 1 : 0, **(continuous ? of_sinks(continuous) : {}) }
       end
 
-      # The exposition of Prometheus, version 0.0.4.
+      # Returns the metrics in the text format of Prometheus, version 0.0.4.
       #
       # @param metrics [Hash] as of {read}
       # @return [String]

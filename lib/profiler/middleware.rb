@@ -152,7 +152,7 @@ module Profiler
       [status, with(headers, REFUSED, refused), body]
     end
 
-    # Starts a recording or finds a page. The app is not called here, where an error could still be current.
+    # Starts a recording or finds a page. The app is not called here, because an error could still be current.
     #
     # @return [Array] a response, or a recording, or the reason of a refusal
     def attempt(options_text, named, begun)

@@ -63,7 +63,7 @@ module Profiler
         0
       end
 
-      # Whether the first argument names a profile, and not the path of a source or a method.
+      # Returns whether the first argument names a profile, and not the path of a source or a method.
       def profile?(argument)
         argument.match?(/\.(?:gz|json|folded|pb|pprof|prof)\z/) || (File.file?(argument) && !argument.match?(/\.(?:rb|erb|rake|ru|gemspec)\z/))
       end

@@ -5,9 +5,9 @@ require_relative "../autoload/claim"
 
 module Profiler
   module CLI
-    # The end of a recording, for people or as JSON: the resources of the program, what stands out, the files, and what to do next.
+    # The end of a recording, for people or as JSON: the resources that the program used, findings, files, and what to do next.
     class Answer
-      # The number of files whose profiles are added up; the largest ones, where there are more.
+      # The largest number of files whose profiles are added up. If there are more, the largest files are.
       MOST_FILES = 64
       NAME = "[profiler]"
       INDENT = " " * (NAME.size + 1)
@@ -56,7 +56,7 @@ module Profiler
 
       def profile_of(files)
         largest = files.select { |it| File.file?(it) }.max_by(MOST_FILES) { |it| File.size(it) }
-        # Who is idle shows in a process by itself. A report leaves out the same waits, so that its numbers are these.
+        # Idle threads are found in each process by itself. A report leaves out the same waits, so its numbers are the same.
         profiles = largest.map { |it| Profile.load(it).without_idle }
         profiles.size > 1 ? Profile.merge(*profiles) : profiles.first
       rescue SystemCallError, FormatError => e

@@ -18,7 +18,7 @@ module Profiler
       Source = Struct.new(:path, :pid, :bytes)
       # A span of one process: the native file, the packed facts, and when it begins and ends, in ms.
       Part = Struct.new(:file, :facts, :from, :to, :files) do
-        # In base64.
+        # Returns the size in base64.
         def size = (file.bytesize + facts.bytesize + 4) * 4 / 3
       end
 
@@ -83,7 +83,7 @@ module Profiler
       # About how many files a part of that length has.
       def files_in(files, length) = length ? [files.size * length / DAY.to_f, 1].max : 1
 
-      # Only the profiles of one part are in memory at once.
+      # Builds the parts. Only the profiles of one part are in memory at once.
       def parts_of(files, length)
         profiles = files.lazy.filter_map { |it| yield it.path }
         profiles.chunk_while { |one, other| length && middle(span(one)) / length == middle(span(other)) / length }.map { |it| part(it) }.to_a
@@ -114,7 +114,8 @@ module Profiler
         @processes[pid] ||= { pid: pid, program: profile.meta[:program], cells: [] }
       end
 
-      # When the profile begins and ends, and how busy the process was: its CPU time, or else what did not wait.
+      # Describes when the profile begins and ends, and how busy the process was: its CPU time, or else the time spent not
+      # waiting.
       def cell(profile)
         @kind ||= profile.totals.key?("cpu") ? "cpu" : "wall"
         [*span(profile), @kind == "cpu" ? profile.totals.fetch("cpu", 0) : awake(profile)]
@@ -131,7 +132,7 @@ module Profiler
         [from, from + (profile.stats[:duration_ns] / 1_000_000)]
       end
 
-      # In seconds.
+      # Returns the middle in seconds.
       def middle(span) = span.sum / 2000
 
       def processes = @processes.values

@@ -4,14 +4,14 @@ module Profiler
   module CLI
     # Lines that fit the terminal.
     module Lines
-      # Without a terminal, or where it does not say its size.
+      # The width if there is no terminal, or if it does not report its size.
       COLUMNS = 80
       # A smaller number in +COLUMNS+ is not believed.
       LEAST_COLUMNS = 20
       # A name or a path is cut to no less.
       LEAST = 12
 
-      # Whether characters beyond ASCII are shown as such.
+      # Returns whether characters beyond ASCII are shown as such.
       def self.utf8? = Encoding.default_external == Encoding::UTF_8
 
       private

@@ -2,7 +2,7 @@
 
 module Profiler
   module CLI
-    # Shows long work as a single line on a terminal, and nothing elsewhere.
+    # Shows the progress of long work as a single line on a terminal, and stays silent elsewhere.
     class Progress
       # Seconds before the line appears.
       AFTER = 0.5

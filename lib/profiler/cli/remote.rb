@@ -60,7 +60,7 @@ module Profiler
         nil # it has gone, or is of an older version
       end
 
-      # Says on stderr what stands out, and where the files are.
+      # Prints on stderr what stands out, and where the files are.
       def say_answer(profile, paths)
         color = Color.enabled?(@color || "auto", $stderr)
         findings = Native.findings_text(short(profile), { width: columns($stderr), color: color })

@@ -19,12 +19,12 @@ module Profiler
 
       private
 
-      # No profile stays, so nothing of it can be chosen.
+      # Defines no options for output, because no profile is kept.
       def output_options(parser)
         parser.on("--output FILE", "write the answer to FILE, not to stderr, where the command may print too") { |file| @answer_file = non_empty("--output", file) }
       end
 
-      # The file is opened first, so that errors come early.
+      # The file is opened first, so that errors are reported before the program runs.
       def call(command)
         @answer_io = open_answer if @answer_file
         super

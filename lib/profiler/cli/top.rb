@@ -85,7 +85,7 @@ module Profiler
         0
       end
 
-      # Whether waits are measured there, and no system call is ended for them.
+      # Returns whether waits are measured there, and no system call is ended for them.
       def measures_waits?(who)
         version = who.fetch("ruby")[/\d+\.\d+/] || "0"
         (version.split(".").map(&:to_i) <=> [3, 3]) >= 0

@@ -21,7 +21,7 @@ module Profiler
       # The parts of an answer that a request promises.
       PARTS = { "who" => { "pid" => Integer, "program" => String, "ruby" => String, "threads" => Integer }, "start" => { "session" => Integer },
                 "sessions" => { "sessions" => Array } }.freeze
-      # Characters that are nothing but harm on a terminal. The process may be another user's.
+      # Characters that can only do harm on a terminal. The process may belong to another user.
       CONTROL = /[[:cntrl:]\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069&&[^\n]]/
       # The longest line of an answer, the most bytes that may follow it, and the longest error that is shown.
       LONGEST = 1 << 20
@@ -76,7 +76,7 @@ module Profiler
           nil
         end
 
-        # @return [Hash, nil, Symbol] nil if nobody is there, or no profiler; +:silent+ if there is no answer in time
+        # @return [Hash, nil, Symbol] nil if no process or no profiler is there; +:silent+ if there is no reply in time
         def answer_of(path, request)
           client = new(path)
           client.ask(request, LISTING).first
@@ -107,7 +107,7 @@ module Profiler
             "(its user is #{user(process)})"
         end
 
-        # Not by /proc, which macOS has not.
+        # Does not use /proc, which macOS does not have.
         def there?(process)
           Process.kill(0, Integer(process, 10)).positive?
         rescue Errno::EPERM
@@ -133,7 +133,7 @@ module Profiler
         @path = path
         @read = String.new(encoding: Encoding::BINARY)
         @socket = Socket.new(:UNIX, :STREAM)
-        # Where nobody accepts, it would wait for ever.
+        # A blocking connect would wait for ever if no process accepts.
         @socket.connect_nonblock(Addrinfo.unix(path))
         connected = true
       rescue Errno::ECONNREFUSED, Errno::ENOENT
@@ -180,7 +180,7 @@ module Profiler
 
       private
 
-      # Its process is gone. Another client may do the same.
+      # Removes the socket of a process that is gone. Another client may do the same at the same time.
       def remove_left
         File.unlink(@path) if File.socket?(@path) && File.owned?(@path)
       rescue SystemCallError
@@ -223,7 +223,7 @@ module Profiler
         @read.slice!(0, count)
       end
 
-      # Reads what has come, or waits for it. Nil at the end.
+      # Reads what has arrived, or waits for it. Returns nil at the end.
       def fill
         loop do
           part = @socket.read_nonblock(PIECE, exception: false)

@@ -23,8 +23,8 @@ module Profiler
 
       def initialize
         @last = 0
-        # By number. Each has the connection with which it ends, if it does. One that was stopped with +keep+ has its profile, until a
-        # client forgets it: the client may have no place for it.
+        # The sessions, by number. Each may have a connection with which it ends. One that was stopped with +keep+ has its
+        # profile until a client forgets it, because the client may have failed to store it.
         @running = {}
       end
 
@@ -50,7 +50,7 @@ module Profiler
         @running.select { |_number, it| it[:connection] == connection }.each_key { |number| @running.delete(number)[:session].discard }
       end
 
-      # Ends all, without their profiles.
+      # Ends all sessions without their profiles.
       def discard
         @running.each_value { |it| it[:session].discard }
         @running.clear
@@ -98,7 +98,7 @@ module Profiler
         with_body(number, body)
       end
 
-      # A session that runs goes on.
+      # Forgets the profile of a session that was stopped. A running session continues.
       def forget(request)
         number, it = find(request)
         raise ArgumentError, "session #{number} runs: stop it" unless it.key?(:body)

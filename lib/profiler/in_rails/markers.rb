@@ -4,8 +4,8 @@ require_relative "sql"
 
 module Profiler
   module InRails
-    # Turns Active Support's notifications into markers: SQL without its values, templates, and caches without their keys. It
-    # does nothing where no session runs.
+    # Turns Active Support's notifications into markers: SQL without its values, templates, and caches without their keys. Does
+    # no work if no session runs.
     module Markers
       class << self
         # Subscribes once in a process.

@@ -10,7 +10,7 @@ module Profiler
       MOST = 100
       # Seconds that a response may take to read profiles. Those that are left have rows without facts; the next response has more.
       PATIENCE = 2.0
-      # The page has no script and loads nothing.
+      # The content security policy: the page has no script and loads no resources.
       POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
       HEADERS = { "content-type" => "text/html; charset=utf-8", "content-security-policy" => POLICY, "cache-control" => "no-store",
                   "x-content-type-options" => "nosniff", "referrer-policy" => "no-referrer" }.freeze

@@ -45,7 +45,7 @@ module Profiler
         late_labels(env, route, endpoint(env, route) || early_labels(env, path)[:endpoint], status)
       end
 
-      # Notes the endpoint of a request that has ended, for those to come.
+      # Remembers the endpoint of a request that has ended, for later requests.
       #
       # @param env [Hash]
       # @param path [String] as it was when the request began

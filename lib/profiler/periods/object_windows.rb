@@ -28,7 +28,7 @@ module Profiler
         start_over
       end
 
-      # Begins anew, as in a forked child.
+      # Starts over, for example in a forked child.
       def start_over
         @random = Random.new # the app's own must go on as without us, and each worker draws by itself
         @credit = 0.0
@@ -43,7 +43,7 @@ module Profiler
         now = readings
         cpu, elapsed, objects = now.zip(@last).map { |one, other| [one - other, 0].max }
         @last = now
-        # As for ticks: a process that uses less than a tenth of a CPU is counted as if it used that much.
+        # As for ticks, a process that uses less than a tenth of a CPU is counted as if it used that much.
         allowed = @share * [cpu, elapsed / 10].max
         cost = objects * COST
         @credit += allowed - (sampled ? cost : 0)
@@ -51,7 +51,7 @@ module Profiler
         @credit = [@credit, [cost, allowed].max * 2].min
         return @credit >= 0 if cost <= allowed
 
-        # By chance, or windows could fall into step with the work of the app.
+        # The choice is random, because windows could otherwise fall into step with the work of the app.
         @credit >= cost && @random.rand < 0.5
       end
 

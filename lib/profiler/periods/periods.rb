@@ -29,7 +29,7 @@ module Profiler
   # 8. Before +exec+ and a daemon it ends the period in the same way, and the session goes on if nothing replaces the
   #    process.
   class Periods
-    # Options of the session, where they are not given.
+    # Default options of the session.
     MODES = Platform::TIME_MODES
     FREQUENCY = 100
     MAX_OVERHEAD = 0.01
@@ -80,10 +80,10 @@ module Profiler
 
     def running? = @thread&.alive? && !@stopping ? true : false
 
-    # Ends the period soon, and does not wait for that. A trap may call it.
+    # Requests the end of the period, without waiting for it. A trap may call it.
     def flush_soon = push(Command.new)
 
-    # Ends the period now.
+    # Ends the period now and waits for it.
     #
     # @return [Boolean] whether that was done until then
     def flush(till = Clock.now + Ends::PATIENCE)
@@ -91,7 +91,7 @@ module Profiler
       wait_until(till) { command.done || !@thread&.alive? }
     end
 
-    # Ends the session. The last profile is taken on the thread.
+    # Ends the session and waits for it. The last profile is taken on the thread of the periods.
     #
     # @return [Boolean] whether that was done until then
     def stop(till = Clock.now + Ends::PATIENCE)
@@ -102,7 +102,7 @@ module Profiler
       ended
     end
 
-    # Ends the session on this thread, which ends the process. Or ends only the period, if the process may go on.
+    # Ends the session on this thread, which ends the process. If the process may continue, ends only the period.
     def finish(till, stop: true)
       return unless @session&.running?
 
@@ -116,7 +116,7 @@ module Profiler
       lose(e)
     end
 
-    # Whether the session tracks live objects.
+    # Returns whether the session tracks live objects.
     def tracks_live_objects? = (Array(@options[:mode]) & %i[heap retained]).any?
 
     # A profile of the session so far, since its last period.
@@ -128,7 +128,7 @@ module Profiler
       nil
     end
 
-    # Ends the session without its last profile, when the thread has done what it is doing.
+    # Ends the session without its last profile, after the thread has finished its current task.
     def discard(till)
       @ending = true
       wait_until(till) { !@busy }
@@ -175,15 +175,15 @@ module Profiler
       true
     end
 
-    # Wakes the thread, again and again, as one call could come just before it falls asleep.
+    # Wakes the thread repeatedly, because a single call could arrive just before it falls asleep.
     def wake
       @thread.wakeup if @waiting
     rescue ThreadError
       nil # it ended just now
     end
 
-    # A stray exception ends what is being done; the next period has what this one had. It can arrive as the inner mask begins, and
-    # leaves that behind then, so the outer one is what holds where it is rescued.
+    # Serves until the session ends. A stray exception ends the current task, and the next period includes this one. It can
+    # arrive just as the inner mask begins and skip that, so the outer mask protects the rescue.
     def work
       begin
         Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve until @stopping } }
@@ -235,7 +235,8 @@ module Profiler
       lose(e) unless e.is_a?(NotRunning) # the thread that ends the process was faster
     end
 
-    # Another owner of SIGPROF ends a session for good. What it has is taken, and a new one begins when the signal is free.
+    # Starts a new session once SIGPROF is free. Another owner of SIGPROF ends a session for good, so its samples are taken
+    # first.
     def begin_anew
       if @session.running?
         take(@session.stop)
@@ -262,7 +263,8 @@ module Profiler
       true
     end
 
-    # Takes the last profile where the thread was killed. A client in which it ended is not called again, as it may hang for ever.
+    # Takes the last profile after the thread was killed. A client in which it was killed is not called again, as it may hang
+    # for ever.
     def ended_early
       @stopping = true
       if @taking

@@ -2,9 +2,9 @@
 
 module Profiler
   class Permission
-    # Lets code read the session and user of a request without a trace. Reading a session marks it as used, so that its cookie
-    # is sent again, and Warden remembers the user: a denied client could detect the middleware. The code works on copies, which
-    # are dropped.
+    # Lets code read the session and user of a request without a trace. Reading a session marks it as used, so its cookie is
+    # sent again, and Warden remembers the user: a denied client could detect the middleware. So the code works on copies, which
+    # are discarded.
     module Untraced
       # Keys of an env about its client, and caches of having read them. Caches of the body must stay, as a body can be read
       # only once.
@@ -14,7 +14,7 @@ module Profiler
       private_constant :ABOUT, :COPIED, :WARDEN
 
       class << self
-        # @param env [Hash] of a request that nobody else works on meanwhile
+        # @param env [Hash] of a request that no other thread works on meanwhile
         # @yieldreturn [Object] the result; nil if Warden's +throw+ ends the block
         def read(env)
           before = env.select { |key, _value| ABOUT.match?(key) }

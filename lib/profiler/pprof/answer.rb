@@ -31,7 +31,7 @@ module Profiler
         # A response without its body, whose length is not known.
         def head(response) = [response[0], response[1].except("content-length"), []]
 
-        # The answer of Rack::URLMap to an unknown path, from which a router of Rails goes on to its own.
+        # Returns the response of Rack::URLMap to an unknown path. A Rails router continues with its own routes after it.
         #
         # @param env [Hash]
         def absent(env)

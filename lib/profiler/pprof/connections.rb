@@ -44,7 +44,7 @@ module Profiler
         end
       end
 
-      # Whether the socket that listens is still there.
+      # Returns whether the socket that listens is still there.
       def open? = ours?(@server)
 
       # Closes, in a daemon, the connections whose threads are its parent's.
@@ -101,7 +101,7 @@ module Profiler
         drop(io)
       end
 
-      # Those without a token get no thread.
+      # Requests without a token get no thread.
       def dispatch(io, env)
         return finish(io, 400, "this is no HTTP/1.1") unless env
         return refuse(io, env) unless @app.token?(env)

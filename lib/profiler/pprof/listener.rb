@@ -14,7 +14,7 @@ module Profiler
       MORE = 4
       # Seconds after a stray exception.
       PAUSE = 0.1
-      # Those that listen. By identity, so that operations run no Ruby code.
+      # The open listeners. Compared by identity, so that lookups run no Ruby code.
       OPEN = {}.compare_by_identity
       # The app of all other paths.
       UNKNOWN = ->(env) { Answer.absent("PATH_INFO" => env.fetch("profiler.path", env["PATH_INFO"])) }
@@ -68,15 +68,15 @@ module Profiler
         @losses = Losses.new("a request for a profile failed")
       end
 
-      # Where it listens.
+      # Returns the address that it listens on.
       #
       # @return [String] +HOST:PORT+, or a path
       def address = @place.to_s
 
-      # Whether it listens in this process.
+      # Returns whether it listens in this process.
       def running? = OPEN.key?(self) && @thread&.alive? ? true : false
 
-      # Ends it. Profiles that are being recorded for clients end without an answer.
+      # Stops listening. Profiles that are being recorded for clients end without a response.
       #
       # @return [nil]
       def close
@@ -112,7 +112,7 @@ module Profiler
         @place.leave
       end
 
-      # Listens again, where the process did not end.
+      # Listens again, if the process did not end after all.
       #
       # @api private
       def restart
@@ -124,7 +124,7 @@ module Profiler
         @losses.add(e)
       end
 
-      # Begins anew in a forked child. Its threads are the parent's, and it has copies of all connections.
+      # Starts over in a forked child. Its threads are the parent's, and it has copies of all connections.
       #
       # @param same [Boolean] whether that child is this process, which became a daemon
       # @api private

@@ -19,7 +19,7 @@ module Profiler
 
       # A place that is taken, by a thread until some time on {Clock.now}.
       Place = Struct.new(:owner, :thread, :till, :session) do
-        # Whether its thread did not leave: it was interrupted on its way out, or is the parent's.
+        # Returns whether its thread did not leave it: the thread was interrupted on the way out, or is the parent's.
         def over? = !thread.alive? || Clock.now > till + GRACE
 
         def leave
@@ -39,12 +39,12 @@ module Profiler
       private_constant :Place, :CHECK, :GRACE, :OPEN, :LOCK
 
       class << self
-        # As a listener of {Ends}: the threads that would end these sessions are the parent's.
+        # Listens to {Ends}: in a child, the threads that would end these sessions do not exist.
         #
         # @api private
         def forked(_same) = sweep
 
-        # Ends the sessions that nobody else will end.
+        # Ends the sessions that no thread will end.
         #
         # @api private
         def sweep = OPEN.keys.each { |it| it.leave if it.over? }
@@ -66,7 +66,7 @@ module Profiler
           Session.begin(options) { |begun| place.session = begun }
           next unless wait(seconds, client)
 
-          # Other threads run while functions are named.
+          # Rotates gently, so that other threads run while functions are named.
           profile = nil
           place.session.rotate(gently: true) { |it| profile = it }
           profile
@@ -84,7 +84,7 @@ module Profiler
           enter(place)
           yield place
         ensure
-          # Another exception may be on its way.
+          # A second exception may already be on its way.
           Thread.handle_interrupt(Object => :never) { place.leave }
         end
       end

@@ -32,8 +32,8 @@ module Profiler
         own(OF_APPS, ->(_error) { error.class.to_s }) { error.message.to_s.lines.first.to_s.chomp[0, LONGEST_REASON] }
       end
 
-      # Runs the block, and rescues errors of these kinds that it raises itself. An error of such a kind that another thread
-      # raises here meanwhile, as Timeout does, is raised after the block.
+      # Runs the block, and rescues errors of these kinds that it raises itself. If another thread raises such an error here
+      # meanwhile, as Timeout does, it is raised after the block.
       #
       # @param kinds [Hash{Class => Symbol}] each is +:never+, as for +Thread.handle_interrupt+
       # @param otherwise [#call] called with a rescued error, whose value is then returned

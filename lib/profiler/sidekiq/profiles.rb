@@ -21,7 +21,7 @@ module Profiler
 
       # Leaves a job alone that Sidekiq would profile.
       module InPlace
-        # It would look for a directory, which fails in some programs.
+        # Skips the original, which looks for a directory and fails in some programs.
         def initialize(_config) = nil
 
         def call(_job) = yield
@@ -63,7 +63,7 @@ module Profiler
         { token: job[OPTION].to_s, jid: job["jid"].to_s, type: (job["wrapped"] || job["class"]).to_s }
       end
 
-      # Called with each result, in the form and under the names that Sidekiq's Web UI reads.
+      # Stores a result, in the form and under the names that Sidekiq's Web UI reads.
       def store(result)
         token, jid, type = result.profile.meta[:metadata].values_at("token", "jid", "type")
         key = "#{token}-#{jid}"

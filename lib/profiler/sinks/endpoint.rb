@@ -6,14 +6,14 @@ require "uri"
 
 module Profiler
   module Sinks
-    # The address of an engine, with what a request needs: credentials, headers, time-outs. Proxies are those of the environment, and
-    # a certificate is always verified.
+    # The address of a backend, with what a request needs: credentials, headers, time-outs. Proxies are taken from the
+    # environment, and certificates are always verified.
     class Endpoint
-      # An answer of the engine. +wait+ are the seconds after which it wants the next try, if it says so.
+      # A response of the backend. +wait+ is the number of seconds after which it wants the next attempt, or nil.
       Reply = Struct.new(:status, :wait, :text) do
         def delivered? = status.between?(200, 299)
 
-        # Whether the same request may succeed later.
+        # Returns whether a retry may succeed.
         def again? = [408, 429].include?(status) || status >= 500
 
         def to_s = "HTTP #{status}#{": #{text}" unless text.empty?}"
@@ -27,7 +27,7 @@ module Profiler
       LONGEST_MESSAGE = LONGEST_REPLY + (1 << 16)
       # Seconds that a +Retry-After+ can be.
       LONGEST_WAIT = 300
-      # Time-outs that a request may take in all.
+      # The number of time-outs that a request may take in total.
       TIMEOUTS = 6
       # Text of URLs and names in which no secret can be: no user, no query.
       HARMLESS = %r{\A(?:[a-z]{1,10}:/{0,2})?[\w.-]*(?::\d{1,5})?(?:/[\w.-]*)*\z}i.freeze
@@ -81,7 +81,7 @@ module Profiler
         raise Error, "the proxy in the environment is not a URL", cause: nil # a password can be in it
       end
 
-      # Without what is secret.
+      # Returns the URL without secrets.
       def to_s = "#{@uri.scheme}://#{@uri.host}:#{@uri.port}#{@uri.path}"
 
       def inspect = "#<#{self.class} #{self}>"
@@ -110,8 +110,8 @@ module Profiler
         raise ArgumentError, "url: its user or password has a percent sign that is none of an encoded character", cause: nil
       end
 
-      # No encoding of the reply is accepted: one that cannot be decoded would be an error after the engine has the window. The name of the
-      # host is that of the URL, as that of an IPv6 address has brackets.
+      # Builds the request. It accepts no encoding of the reply, because one that cannot be decoded would be an error after the
+      # backend has the window. The host name is taken from the URL, because an IPv6 address is in brackets.
       def request_of(body, type)
         own = { "Content-Type" => type, "Content-Encoding" => "gzip", "User-Agent" => USER_AGENT, "Accept-Encoding" => "identity" }
         request = Net::HTTP::Post.new(@uri.request_uri, @headers.merge(own))
@@ -155,7 +155,8 @@ module Profiler
         end
       end
 
-      # The addresses of the host, where Ruby's own search for them cannot be interrupted: it would delay the end of the process.
+      # Resolves the addresses of the host on Rubies whose own lookup cannot be interrupted: it would delay the end of the
+      # process.
       def addresses
         RUBY_VERSION < "3.3" && !connection.proxy? ? Native.addresses_of(@uri.hostname) : []
       end

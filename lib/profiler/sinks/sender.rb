@@ -5,8 +5,8 @@ require_relative "endpoint"
 
 module Profiler
   module Sinks
-    # Sends windows to an engine, one after another, on a thread of its own. What fails is tried again, later and later, until it is too
-    # old or too many newer ones wait; then it is lost, and counted.
+    # Sends windows to a backend, one after another, on its own thread. Failed windows are retried with backoff, until they are
+    # too old or too many newer ones wait; then they are lost, and counted.
     class Sender
       # The request of a window.
       class Upload
@@ -21,7 +21,7 @@ module Profiler
       # Windows that wait at most, and their bytes. The oldest are dropped beyond either.
       QUEUED = 32
       QUEUED_BYTES = 16 << 20
-      # Seconds: engines refuse what is older.
+      # The largest age in seconds: backends refuse older windows.
       OLDEST = 3_600
       # Seconds before the second try; they double up to the longest pause.
       FIRST_PAUSE = 0.5
@@ -60,7 +60,7 @@ module Profiler
         @delivered = @retried = @bytes = @failures = 0
       end
 
-      # Has a window sent soon.
+      # Queues a window for sending.
       #
       # @param body [String]
       def add(body)
@@ -88,7 +88,7 @@ module Profiler
 
       # Waits for the end of a {hurry}.
       #
-      # @return [Boolean] whether nothing is left
+      # @return [Boolean] whether no window is left
       def wait(till)
         Clock.nap(0.005) while @hurry && @waiting.any? && @thread&.alive? && Clock.now < till
         lose("the process ended before it was sent") while @hurry == :last && @waiting.shift
@@ -105,7 +105,8 @@ module Profiler
         nil # the app has all threads that it may have; the next window tries again
       end
 
-      # A stray exception ends one try. A kill goes on, and the next window begins a new thread.
+      # Sends windows until none is left. A stray exception ends one attempt. A kill ends the thread, and the next window starts
+      # a new one.
       def work
         Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve } }
       rescue Exception # rubocop:disable Lint/RescueException -- the app may raise in all threads

@@ -35,12 +35,12 @@ module Profiler
 
     # @param result [Recording::Result]
     # @return [String] the file
-    # @raise [SystemCallError, ArgumentError] if the directory is a link, somebody else's, or writable by others
+    # @raise [SystemCallError, ArgumentError] if the directory is a link, belongs to another user, or is writable by others
     def store(result)
       write(result.profile, result.id)
     end
 
-    # Stores a profile, without the GVL and on no other Ruby thread. An interrupt leaves nothing.
+    # Stores a profile, without the GVL and on no other Ruby thread. An interrupt leaves no file behind.
     #
     # @return [String] the file
     # @raise [SystemCallError, ArgumentError] as {store}

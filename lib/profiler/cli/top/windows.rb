@@ -60,7 +60,7 @@ module Profiler
       # @return [Float]
       def left = @begun + @length - Clock.now
 
-      # All that was seen.
+      # Returns all that was recorded so far.
       #
       # @return [Profile, nil]
       def seen

@@ -22,7 +22,7 @@ module Profiler
         DOUBTFUL_COMMENT = %r{/\*|--|\#}.freeze
         STRING = /'(?:[^']|'')*+'/m.freeze
         ESCAPED_STRING = /'(?:[^'\\]|''|\\.)*+'/m.freeze
-        # Without a backslash before a quote, whose meaning depends on the server's settings.
+        # A string literal without a backslash before a quote, as the meaning of that depends on the server's settings.
         CERTAIN_STRING = /'(?:[^'\\]|''|\\[^'])*+'/m.freeze
         CERTAIN_DOUBLE = /"(?:[^"\\]|""|\\[^"])*+"/m.freeze
         DOUBLE = /"(?:[^"]|"")*+"/m.freeze

@@ -32,7 +32,7 @@ module Profiler
         @parts = []
       end
 
-      # Those of a forked child, which has only its own minutes.
+      # Returns the empty parts of a forked child, which has only its own minutes.
       def of_child = Parts.new(@minutes, @memory)
 
       # Adds the newest part.
@@ -52,7 +52,7 @@ module Profiler
         end
       end
 
-      # Whether no file of the same minutes was claimed. If so, it is claimed now.
+      # Claims the right to save these minutes. Returns false if a file of the same minutes was claimed before.
       def claim_save?
         now = Clock.now
         @lock.synchronize do

@@ -6,7 +6,7 @@ module Profiler
   class Flight < Always
     # The events at which a flight recorder writes a file by itself.
     class Triggers
-      # Ends of a process: by an exception, by SIGTERM, by any other way that runs its blocks of +at_exit+.
+      # The ends of a process: by an exception, by SIGTERM, or in any other way that runs its +at_exit+ blocks.
       ENDS = %i[crash term exit].freeze
 
       # Signals that end a process, and would not any more.
@@ -47,7 +47,7 @@ module Profiler
         @slower_than = slower_than
       end
 
-      # Has them save the flight from now on.
+      # Arms the triggers, so that they save the flight from now on.
       def arm(flight)
         Middleware.flight = flight if @slower_than
         watch_signal(flight) if @signal
