@@ -55,7 +55,7 @@ module Profiler
   INSTANT = (2**63) - 1
   private_constant :INSTANT
 
-  # Errors of the profiler's own work, on which an app continues without it. All others came from outside.
+  # Errors of the profiler's own work, after which an app continues without it. All other exceptions came from outside.
   OWN_TROUBLE = [Error, ArgumentError, SystemCallError, IOError, ThreadError].freeze
   private_constant :OWN_TROUBLE
 
@@ -164,8 +164,8 @@ module Profiler
       session.stop
     end
 
-    # Records a named interval: the block; without a block, an instant. Sessions that profile this thread keep 10,000 markers,
-    # and 256 bytes of each name, see {Profile#markers}.
+    # Records a named interval that lasts as long as the block, or without a block, an instant. Sessions that profile this
+    # thread keep 10,000 markers, and 256 bytes of each name, see {Profile#markers}.
     #
     #   Profiler.marker("import") { import }
     #

@@ -3,13 +3,13 @@
 # Profiles the whole process: +ruby -rprofiler/autoload app.rb+, or the same in RUBYOPT.
 #
 # It starts when it is loaded, and writes the profile when the process ends: see docs/forks.md. The variables are in
-# autoload/settings.rb. An error in them, in this Ruby or on the disk is one line on stderr; the app runs unchanged.
+# autoload/settings.rb. An error in them, in this Ruby or on the disk prints one line on stderr, and the app runs unchanged.
 require_relative "process/losses"
 
 module Profiler
   # Starts and ends the recording of the process.
   module Autoload
-    # Seconds that the end of a process by a signal can be delayed by.
+    # The longest delay, in seconds, of the end of a process by a signal.
     PATIENCE = 30
     private_constant :PATIENCE
 
@@ -84,7 +84,7 @@ module Profiler
         end
       end
 
-      # Waits for the thread of the duration, if that writes the profile: its process would end in the middle of it.
+      # Waits for the thread of the duration if it is writing the profile, because the process would otherwise end halfway.
       def wait_until_finished
         return if @finishing.nil? || @finishing.join(Ends::PATIENCE)
 

@@ -10,11 +10,12 @@ module Profiler
   #   mount Profiler::Pprof.new(permit: ->(env) { ... }) => "/debug/pprof"            # Rails
   #   use Profiler::Pprof, token: ENV["PROFILER_TOKEN"]                               # as a middleware, at +/debug/pprof+
   #
-  # <tt>/profile?seconds=N</tt>, <tt>/wall?seconds=N</tt> and <tt>/allocs?seconds=N</tt> are recorded while the client waits, each by a
-  # session of its own. +/heap+ is what a continuous session with that mode tracks. +/threads+ and +/metrics+ are text.
+  # <tt>/profile?seconds=N</tt>, <tt>/wall?seconds=N</tt> and <tt>/allocs?seconds=N</tt> are recorded while the client waits,
+  # each by a session of its own. +/heap+ contains what a continuous session with that mode tracks. +/threads+ and +/metrics+
+  # are text.
   #
-  # Unauthorized clients get the 404 of Rack or Rails for an unknown path; from the middleware, what the app answers. Without +permit+
-  # and +token+, only requests from this machine are authorized, in development.
+  # Unauthorized clients get the 404 that Rack or Rails sends for an unknown path, or from the middleware, the app's own
+  # response. Without +permit+ and +token+, only requests from this machine are authorized, in development.
   #
   # A profile is recorded on the thread of the request, which sleeps meanwhile. So scrapers do not disturb one another, and no
   # {Profiler.stop} ends it. The profile is taken gently, as that of a period is. A request that records marks its env, so that
@@ -114,7 +115,7 @@ module Profiler
 
     private
 
-    # The path below that of this app; nil outside.
+    # Returns the path below that of this app; nil if it is outside.
     def path_in(env)
       path = env["PATH_INFO"].to_s
       return path unless @app

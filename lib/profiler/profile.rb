@@ -28,8 +28,8 @@ module Profiler
       end
     end
 
-    # Adds up several profiles: of the processes of a deployment, or of one process over a day. Each query returns the sum of the
-    # answers. The header notes what differs between them. Threads with the same native id and name are one.
+    # Adds up several profiles, such as those of the processes of a deployment, or of one process over a day. Each query returns
+    # the sum. The header notes what differs between them. Threads with the same native id and name become one.
     #
     # @param profiles [Array<Profile>] one or more, in any order
     # @return [Profile]
@@ -72,7 +72,7 @@ module Profiler
       _gc(place)
     end
 
-    # Writes the profile, readable by its owner alone. An existing file is replaced atomically. Other threads run meanwhile. An
+    # Writes the profile, readable only by its owner. An existing file is replaced atomically. Other threads run meanwhile. An
     # interrupt (Ctrl-C, Timeout, Thread#kill) leaves the existing file unchanged.
     #
     # @param path [String] its extension selects the format: .pb.gz, .html, .svg, .folded, .speedscope.json, .firefox.json,
@@ -161,7 +161,8 @@ module Profiler
       shown.__send__(:_report, { limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, width: width, **typed(type) })
     end
 
-    # Returns what stands out, in words: at most six facts, the most important first. Waits of idle threads are in no share.
+    # Returns what stands out, in words: at most six facts, the most important first. Shares do not include waits of idle
+    # threads.
     #
     # @return [Array<Hash>] +kind text share type weight name path line command+. +kind+ is +:running+, +:waiting+, +:gvl+, +:gc+,
     #   +:no_cpu+, +:queries+, +:allocations+, +:live+, +:idle+ or +:trust+ (a reason to trust the numbers less). +share+ is from 0
@@ -268,9 +269,9 @@ module Profiler
       _types.to_h { |name, _unit, sum| [name, sum] }
     end
 
-    # Compares two sets of profiles, and tells significant changes from chance. A single profile a side is tested by its number
-    # of samples, several also by their spread. The test is corrected for the number of functions: of comparisons between
-    # equals, one in twenty reports anything.
+    # Compares two sets of profiles, and tells significant changes from chance. A single profile per side is tested by its
+    # number of samples, several also by their spread. The test is corrected for the number of functions: of comparisons between
+    # equal sides, one in twenty reports a change.
     #
     # @param before [Profile, Array<Profile>] runs of the one version
     # @param after [Profile, Array<Profile>] runs of the other

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module Profiler
-  # The profile of one request, job or example: of its own fiber and those created in it, and on other threads of what is done
-  # {inside} there.
+  # The profile of one request, job or example. It contains its own fiber and those created in it, and on other threads the work
+  # that is done {inside} there.
   #
-  # A {Policy} begins it, which knows limits and where results go. {Middleware} decides who may request a profile and
-  # where a request ends.
+  # A {Policy} starts it, which knows the limits and where results are stored. {Middleware} decides who may request a profile
+  # and where a request ends.
   class Recording
     # The result of a piece of work.
     #

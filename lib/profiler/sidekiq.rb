@@ -18,7 +18,7 @@ module Profiler
   #
   # A job requests a profile by an option of its class or of one push: <tt>ImportJob.set("profiler" =>
   # "wall").perform_async(7)</tt>. Its value is true or that of <tt>?profile=</tt>, as <tt>"mode=cpu,wall;interval=500"</tt>.
-  # Whoever pushes jobs can request profiles; +permit+ can check the job where that is not only your app.
+  # Anyone who pushes jobs can request profiles; +permit+ can check the job if that is not only your app.
   class Sidekiq
     # The option of a job. It is not "profile": Sidekiq 8 profiles such jobs with Vernier, and they fail if that is not
     # installed.

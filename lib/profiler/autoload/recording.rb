@@ -94,7 +94,7 @@ module Profiler
         @claim.used(*used.zip(@used).map { |now, before| now - before })
       end
 
-      # A forked child begins with what its parent used.
+      # Starts counting in a forked child from what its parent used.
       def forked
         @used = used
       end
@@ -161,7 +161,7 @@ module Profiler
         nil
       end
 
-      # Creates files only now, not at the start: a killed process would leave a part of them.
+      # Creates files only now, not at the start, because a killed process would leave incomplete files.
       def write(profile)
         written = write_each(@plain && !child? ? @settings.paths : paths_of(Process.pid), profile)
         summary(profile, written) unless written.empty? || @settings.quiet? || child?
@@ -206,7 +206,7 @@ module Profiler
         "#{sentence} (#{@claim.by_command? ? "--interval #{interval}" : "#{Settings::INTERVAL}=#{interval}"})"
       end
 
-      # CPU time; if only wall clock time was measured, that of all threads; otherwise the duration.
+      # Returns the CPU time; or if only wall clock time was measured, that of all threads; or else the duration.
       def measured_ns(stats)
         [stats[:cpu_ns], stats[:wall_ns], stats[:duration_ns]].find(&:positive?) || 0
       end

@@ -51,10 +51,10 @@ module Profiler
                EXECS].freeze
 
       PREFIX = "PROFILER_"
-      # Variables that others read.
+      # Variables that other parts of the profiler read.
       OTHERS = %w[PROFILER_TOKEN PROFILER_ON_DEMAND].freeze
 
-      # Seconds that PROFILER_DURATION can have: 31 years.
+      # The largest PROFILER_DURATION in seconds: 31 years.
       LONGEST = 1_000_000_000
 
       # The directory of a continuous session, unless OUT names one.
@@ -193,7 +193,7 @@ module Profiler
         nil
       end
 
-      # A sentence for each variable whose name is nearly one of ours: it was meant, and has no effect.
+      # Returns a sentence for each variable whose name is almost one of ours, which has no effect and is probably misspelt.
       #
       # @return [Array<String>]
       def misspelt
@@ -211,7 +211,7 @@ module Profiler
         it unless it.nil? || it.empty?
       end
 
-      # Refuses what needs a recording, which an always-on session has not.
+      # Refuses variables that need a recording, which an always-on session does not have.
       def demand_no_recording(variable, *more)
         wrong = [DURATION, START_PAUSED, *more].find { |name| flag?(name) }
         wrong = "profiler record" if value(LEDGER)

@@ -12,7 +12,7 @@ module Profiler
       NAME = "[profiler]"
       INDENT = " " * (NAME.size + 1)
 
-      # The number of samples, or where there are none of time that of objects.
+      # Describes the number of samples, or of objects if no time was sampled.
       #
       # @param stats [Hash{Symbol => Integer}] those of {Profile#stats}
       # @return [String]
@@ -112,7 +112,8 @@ module Profiler
         [*(share && [" (#{text}, overhead #{share} #{of})", " (#{text}, overhead #{share})"]), " (#{text})"]
       end
 
-      # The commands that fit into the line, for the file that was written. The newest .pb.gz here they take by themselves.
+      # Returns the next commands that fit into the line, for the file that was written. By default they read the newest .pb.gz
+      # here.
       def next_step(width)
         file = (@named + @others).find { |it| read_back?(it) }
         return "#{INDENT}profiler view and profiler report read a .pb.gz: --out may be repeated" unless file

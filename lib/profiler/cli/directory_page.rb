@@ -9,7 +9,7 @@ module Profiler
     # all periods. Of one process and day, they have at most {MOST} characters: else the profiles of several periods are merged.
     class DirectoryPage
       MOST = 10_000_000
-      # Seconds of one profile in the page. They are tried one after the other; nil leaves each file as it is.
+      # Lengths of one profile in the page, in seconds, which are tried one after the other; nil leaves each file as it is.
       LENGTHS = [nil, 300, 600, 900, 1800, 3600, 7200, 21_600, 86_400].freeze
       DAY = 86_400
       NAME = /\A\d{8}T\d{6}\.\d{3}-(\d+)-\h{8}\./.freeze
@@ -69,8 +69,8 @@ module Profiler
 
       def day_of(path) = File.basename(path)[0, 8]
 
-      # The first length is guessed by the sizes of the files. Profiles of one program share names and stacks, so that 16 of them
-      # take a third when they are merged.
+      # Adds a day of a process. The first length is guessed from the sizes of the files. Profiles of one program share names
+      # and stacks, so 16 of them take a third when they are merged.
       def add_day(pid, files)
         size = files.sum(&:bytes) * 4 / 3
         at = LENGTHS.index { |length| size / (files_in(files, length)**0.4) <= MOST } || (LENGTHS.size - 1)

@@ -16,7 +16,7 @@ module Profiler
 
       private
 
-      # The columns that a line may have: those of the terminal, else of the variable +COLUMNS+.
+      # Returns the width of a line in columns: that of the terminal, or else of the variable +COLUMNS+.
       #
       # @param io [IO] the output
       def columns(io = $stdout)

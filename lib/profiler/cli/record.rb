@@ -39,7 +39,7 @@ module Profiler
 
       # The modes if none is given: the reason for a slow program can be that it waited.
       MODES = Platform::TIME_MODES.join(",")
-      # The same in the help, which is that of any Ruby.
+      # The default modes as the help shows them, on any Ruby.
       DEFAULT_MODES = "cpu,wall; before Ruby 3.3 cpu"
 
       # Options that become variables for the program, with their help.
@@ -131,7 +131,7 @@ module Profiler
         in_own_directory { |directory| run_in(directory, command) }
       end
 
-      # Runs the block with a directory for what is not kept, readable by us alone.
+      # Runs the block with a directory for temporary files, which only this user can read.
       def in_own_directory
         directory = own_directory
         yield directory
@@ -280,7 +280,7 @@ module Profiler
         raise Failure, in_terms_of_options(e.message)
       end
 
-      # Prints the answer, and opens the page. Errors here leave the status as it is, which is the command's.
+      # Prints the summary, and opens the page. Errors here do not change the exit status, which is the command's.
       def end_with(took, written, used, command, status)
         return nothing_written(command, status) if written.empty?
 

@@ -30,7 +30,8 @@ module Profiler
         raise UsageError, "one process is needed (profiler #{self.class::USAGE}); profiler ps lists them"
       end
 
-      # Requests a profile, and writes it to these files. A session that is stopped for that keeps its profile until it is written.
+      # Requests a profile, and writes it to these files. A session that is stopped for it keeps its profile until it is
+      # written.
       #
       # @param request [Hash]
       # @param paths [Array<String>]

@@ -4,7 +4,7 @@ require_relative "record"
 
 module Profiler
   module CLI
-    # +profiler stat -- CMD+: the answer of {Record} without a file.
+    # +profiler stat -- CMD+: the summary of {Record} without a file.
     class Stat < Record
       SUMMARY = "Runs a command and says what it used and where its time went."
       USAGE = "stat [options] -- COMMAND [ARGUMENTS]"

@@ -8,42 +8,43 @@ require_relative "place"
 
 module Profiler
   class Control
-    # The other end of a control socket: a process that asks another one. Whoever answers may be another user's process, and may say
-    # anything, slowly or without an end: each answer has one deadline and a bound, and its parts are checked.
+    # The client side of a control socket. The other process may belong to another user, and may send anything, slowly or
+    # without an end. So each response has one deadline and a size limit, and its parts are checked.
     class Client
-      # Seconds that an answer may take: what Ruby is needed for, and what it is not.
+      # The longest time in seconds that a response may take: for requests that need Ruby, and for others.
       PATIENCE = 70
       SHORT = 10
-      # Seconds in which all processes that are listed have to answer.
+      # The time in seconds in which all listed processes must respond.
       LISTING = 3
       # Requests that are answered without Ruby.
       WITHOUT_RUBY = %w[who dump].freeze
-      # The parts of an answer that a request promises.
+      # The parts of a response that each request promises.
       PARTS = { "who" => { "pid" => Integer, "program" => String, "ruby" => String, "threads" => Integer }, "start" => { "session" => Integer },
                 "sessions" => { "sessions" => Array } }.freeze
       # Characters that can only do harm on a terminal. The process may belong to another user.
       CONTROL = /[[:cntrl:]\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069&&[^\n]]/
-      # The longest line of an answer, the most bytes that may follow it, and the longest error that is shown.
+      # The longest line of a response, the most bytes that may follow it, and the longest error that is shown.
       LONGEST = 1 << 20
       MOST_BYTES = 1 << 30
       LONGEST_ERROR = 1_000
       # Bytes that are read at once.
       PIECE = 1 << 18
-      # Processes that are asked at once.
+      # The number of processes that are queried at once.
       TOGETHER = 64
       private_constant :SHORT, :WITHOUT_RUBY, :PARTS, :CONTROL, :LONGEST, :MOST_BYTES, :LONGEST_ERROR, :PIECE, :TOGETHER
 
-      # Raised if there is no answer; the message is for people.
+      # Raised if there is no response; the message is for people.
       class Failed < Error; end
 
-      # Raised if there is no answer in time.
+      # Raised if there is no response in time.
       class Silent < Failed; end
 
       class << self
-        # Asks all processes that can be reached, at once. Sockets that processes left behind are removed.
+        # Queries all reachable processes at once. Sockets that processes left behind are removed.
         #
         # @param request [Hash]
-        # @return [Array(Array<Array(String, Hash)>, Array<String>)] the sockets with their answers, and those that did not answer
+        # @return [Array(Array<Array(String, Hash)>, Array<String>)] the sockets with their responses, and those without a
+        #   response
         def ask_all(request)
           asked = Place.all.flat_map(&:sockets).uniq.each_slice(TOGETHER).flat_map do |paths|
             paths.map { |path| Thread.new { [path, answer_of(path, request)] } }.map(&:value)
@@ -147,7 +148,7 @@ module Profiler
         @socket&.close unless connected
       end
 
-      # Sends a request, and waits for the answer.
+      # Sends a request, and waits for the response.
       #
       # @param request [Hash] see docs/live.md
       # @param patience [Numeric] seconds until the whole answer has to be there
@@ -187,7 +188,7 @@ module Profiler
         nil
       end
 
-      # @return [Hash] the answer
+      # @return [Hash] the response
       def checked(head, parts)
         raise Failed, "no answer from #{@path}: it is no socket of profiler" unless head.is_a?(Hash)
         raise Failed, Client.harmless(head["error"].to_s)[0, LONGEST_ERROR] if head["error"]

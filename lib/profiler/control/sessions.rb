@@ -15,7 +15,7 @@ module Profiler
                    trim_path name metadata].freeze
       private_constant :MOST, :SYMBOLS, :OPTIONS
 
-      # The head of an answer that is none.
+      # Returns the head of a response that reports an error.
       #
       # @param message [String]
       # @return [String]
@@ -30,7 +30,7 @@ module Profiler
 
       # @param connection [Integer]
       # @param line [String] the request
-      # @return [Array(String, String)] the head of the answer and its body
+      # @return [Array(String, String)] the head of the response and its body
       def answer(connection, line)
         request = JSON.parse(line, symbolize_names: true)
         case request.fetch(:do)

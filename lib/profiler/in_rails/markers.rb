@@ -31,7 +31,7 @@ module Profiler
           end
         end
 
-        # Keeps errors of this module from the app, and no others: a time-out that arrives meanwhile is raised after it.
+        # Rescues this module's own errors, and only these: a time-out that arrives meanwhile is raised afterwards.
         def readable(name, &block)
           Losses.own(Losses::OF_APPS, ->(error) { "#{name} (not read: #{error.class})" }, &block)
         end

@@ -6,7 +6,7 @@ module Profiler
     class Body
       # @param body the app's
       # @param recording [Recording]
-      # @yield once, after all of it was sent
+      # @yield once, after all of the body was sent
       def initialize(body, recording, &finish)
         @body = body
         @recording = recording

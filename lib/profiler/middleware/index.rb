@@ -8,7 +8,8 @@ module Profiler
       LIST = "list"
       # Rows of the page.
       MOST = 100
-      # Seconds that a response may take to read profiles. Those that are left have rows without facts; the next response has more.
+      # The time in seconds that a response may take to read profiles. The remaining rows have no facts; the next response has
+      # more.
       PATIENCE = 2.0
       # The content security policy: the page has no script and loads no resources.
       POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

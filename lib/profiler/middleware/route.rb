@@ -6,8 +6,8 @@ module Profiler
   class Middleware
     # Labels the samples of a request with few different values, whatever a client sends.
     #
-    # The endpoint of a request is known once the app has found it. As the request begins, it is labelled with the endpoint that the
-    # last requests with this method and such a path had, or else with these: <tt>GET /orders/:id</tt>.
+    # The endpoint of a request is only known once the app has found it. When the request begins, it is labelled with the
+    # endpoint of earlier requests with the same method and a similar path, or else with both: <tt>GET /orders/:id</tt>.
     class Route
       METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT].freeze
       OTHER = "(other)"

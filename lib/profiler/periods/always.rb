@@ -20,7 +20,8 @@ module Profiler
         it if it&.running?
       end
 
-      # Starts what the block returns as the one of its class. The end of the process and a fork find it from then on.
+      # Starts what the block returns as the running session of its class. The end of the process and a fork find it from then
+      # on.
       #
       # @api private
       def claim(kind)

@@ -18,7 +18,7 @@ module Profiler
     PERIOD = 60
     WINDOW = 10
 
-    # Seconds that {stop} and {flush} wait for a profile to be delivered.
+    # The time in seconds that {stop} and {flush} wait for a profile to be delivered.
     PATIENCE = Ends::PATIENCE
 
     class << self

@@ -92,7 +92,7 @@ module Profiler
       nil
     end
 
-    # Runs the block, a request, and has a file written if it took too long.
+    # Runs the block, which handles a request, and requests a file if it took too long.
     #
     # @param env [Hash] of the request
     # @return what the block returns
@@ -117,7 +117,7 @@ module Profiler
       @wanted ||= reason if reason && @parts.claim_save?
     end
 
-    # Writes the file that is wanted, if one is.
+    # Writes the requested file, if there is one.
     #
     # @api private
     def period_ended

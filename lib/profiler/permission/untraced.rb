@@ -6,8 +6,8 @@ module Profiler
     # sent again, and Warden remembers the user: a denied client could detect the middleware. So the code works on copies, which
     # are discarded.
     module Untraced
-      # Keys of an env about its client, and caches of having read them. Caches of the body must stay, as a body can be read
-      # only once.
+      # Keys of an env that concern its client, and caches of having read them. Caches of the body must stay, because a body can
+      # be read only once.
       ABOUT = /session|cookie|flash|warden/.freeze
       COPIED = %w[rack.session rack.session.options action_dispatch.cookies action_dispatch.request.flash_hash].freeze
       WARDEN = "warden"

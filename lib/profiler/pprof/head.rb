@@ -6,7 +6,7 @@ module Profiler
     class Head
       # Bytes that it may have.
       LONGEST = 8_192
-      # Seconds within which it has to arrive.
+      # The time in seconds within which the head has to arrive.
       PATIENCE = 5
       LINE = %r{\A(?<method>[A-Z]{1,20}) (?<path>/[!-~&&[^?#]]*)(?:\?(?<query>[!-~&&[^#]]*))? (?<protocol>HTTP/1\.[01])\z}n.freeze
       HEADER = /\A(?<name>[A-Za-z0-9-]+):[ \t]*(?<value>[^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*\z/n.freeze

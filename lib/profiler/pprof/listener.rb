@@ -12,7 +12,7 @@ module Profiler
       METRICS = "/metrics"
       # Requests that are answered at once, besides those that record.
       MORE = 4
-      # Seconds after a stray exception.
+      # The pause after a stray exception, in seconds.
       PAUSE = 0.1
       # The open listeners. Compared by identity, so that lookups run no Ruby code.
       OPEN = {}.compare_by_identity
@@ -154,12 +154,12 @@ module Profiler
 
       private
 
-      # The thread inherits the mask, so that it begins even if it is killed at once.
+      # Starts the thread, which inherits the mask so that it runs even if it is killed at once.
       def begin_thread
         Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler listener") { work } }
       end
 
-      # A stray exception ends what is being done.
+      # Accepts connections. A stray exception ends the current step.
       def work
         begin
           Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { @connections.serve } }

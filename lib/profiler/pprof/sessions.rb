@@ -2,12 +2,12 @@
 
 module Profiler
   class Pprof
-    # The sessions that are recorded for clients, a bounded number at once. Each ends with its request, in whatever way that ends.
+    # The sessions that are recorded for clients, a bounded number at once. Each ends with its request, however that ends.
     #
-    # A place whose thread was interrupted on its way out, or is a parent's, is swept by the next request and in a
+    # If the thread of a place was interrupted on its way out, or is a parent's, the place is freed by the next request and in a
     # forked child.
     class Sessions
-      # Raised where all places are taken; +seconds+ is when to try again.
+      # Raised if all places are taken; +seconds+ says when to try again.
       class Full < Error
         attr_reader :seconds
 
@@ -28,9 +28,9 @@ module Profiler
         end
       end
 
-      # Seconds between two checks whether a client has gone.
+      # The time in seconds between two checks whether a client has gone.
       CHECK = 0.25
-      # Seconds that a profile can take to be named and encoded.
+      # The time in seconds that a profile can take to be named and encoded.
       GRACE = 60
       # The places that are taken, of all owners. By identity, so that operations run no Ruby code.
       OPEN = {}.compare_by_identity

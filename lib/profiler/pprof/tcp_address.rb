@@ -31,7 +31,7 @@ module Profiler
 
       # @param token [String, nil]
       # @param permit [#call, nil]
-      # @raise [ArgumentError] if others than the owner of this process could get profiles
+      # @raise [ArgumentError] if users other than the owner of this process could get profiles
       def demand_permission(token, permit)
         return if token
         raise ArgumentError, "address: #{self} is no loopback address, and needs token:" unless @info.ipv4_loopback? || @info.ipv6_loopback?

@@ -16,7 +16,7 @@ module Profiler
   # Listeners are the recording of the process, the blocks of <tt>run(out:)</tt>, the deadlines of requests, and endless
   # sessions.
   module Ends
-    # Seconds that the end of a process can be delayed by.
+    # The longest delay of the end of a process, in seconds.
     PATIENCE = 5
 
     # Errors of a listener, which are rescued and never reach the app. A file that cannot be loaded any more raises a

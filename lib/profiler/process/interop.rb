@@ -7,7 +7,7 @@ module Profiler
     # An app's specs may put another module in its place.
     KERNEL = ::Kernel
 
-    # Methods that are called in place of those of their names: with the original one, the receiver and what the app passed.
+    # Methods that replace those of the same names. They receive the original method, the receiver and the app's arguments.
     module Hooks
       class << self
         # <tt>trap("PROF")</tt>: the signal is the app's from then on. Running sessions keep their samples.

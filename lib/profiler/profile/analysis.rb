@@ -65,9 +65,9 @@ module Profiler
           found
         end
 
-        # The ids of functions whose names, or paths if the pattern contains a +/+, match.
+        # Returns the ids of functions whose names match, or whose paths do if the pattern contains a +/+.
         #
-        # @raise [ArgumentError] if there are none, unless +none+ may be
+        # @raise [ArgumentError] if there are none, unless +none+ allows that
         def functions_like(profile, pattern, none: false)
           by = pattern_of(pattern)
           in_paths = by.source.include?("/")

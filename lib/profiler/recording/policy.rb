@@ -18,7 +18,7 @@ module Profiler
       # Concurrent pieces of work that are observed for being slow.
       WATCHED = 256
       ALWAYS_ON_INTERVAL = 10_000
-      # Seconds to wait for a profile that is being written, with a pause between checks.
+      # The time in seconds to wait for a profile that is being written, and the pause between checks.
       PATIENCE = 1.0
       PAUSE = 0.01
       private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE
@@ -212,7 +212,7 @@ module Profiler
         end
       end
 
-      # @yield [Recording] before it begins
+      # @yield [Recording] before it starts
       def begin_one(reason, options, begun)
         recording = Recording.new(self, reason)
         begun&.push(recording)

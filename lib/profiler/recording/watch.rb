@@ -6,7 +6,7 @@ module Profiler
     # with a piece of work, and ends if none began for a second.
     class Watch
       REST = 1.0
-      # Seconds after a refusal until the next try, which costs more than a short request.
+      # The pause in seconds between a refusal and the next attempt, which takes longer than a short request.
       PAUSE = 1.0
       private_constant :REST, :PAUSE
 

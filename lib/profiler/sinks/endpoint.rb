@@ -25,7 +25,7 @@ module Profiler
       LONGEST_TEXT = 200
       # Bytes of a reply and its headers.
       LONGEST_MESSAGE = LONGEST_REPLY + (1 << 16)
-      # Seconds that a +Retry-After+ can be.
+      # The largest +Retry-After+ that is respected, in seconds.
       LONGEST_WAIT = 300
       # The number of time-outs that a request may take in total.
       TIMEOUTS = 6
@@ -127,7 +127,8 @@ module Profiler
         BoundedSocket.bound(io, till, LONGEST_MESSAGE) if io.respond_to?(:read_nonblock)
       end
 
-      # A line break would begin a header of its own. The message does not tell the value, which may be secret.
+      # Refuses line breaks, which would start a header of their own. The message does not contain the value, which may be
+      # secret.
       def checked(text)
         text = text.to_s
         raise ArgumentError, "headers: one has a line break or is no text" if text.match?(/[\r\n\0]/) || !text.valid_encoding?
@@ -137,7 +138,7 @@ module Profiler
         raise ArgumentError, "headers: one has a line break or is no text", cause: nil
       end
 
-      # Starts a connection to one address of the host after the other, until one answers.
+      # Connects to one address of the host after the other, until one responds.
       def start
         left = addresses
         connected = false

@@ -43,7 +43,7 @@ module Profiler
       # @return [Integer]
       def lost = @losses.count
 
-      # @return [Exception, nil] the reason why a window waits for another try, or else of the last loss
+      # @return [Exception, nil] the reason why a window is being retried, or else of the last loss
       def error = @sender.trouble || @losses.error
 
       # Sends a window soon.
@@ -93,7 +93,7 @@ module Profiler
 
       private
 
-      # The id stays that of the window when it is sent again.
+      # Keeps the id of the window when it is sent again.
       def upload(profile, kind, **options)
         profile.upload(kind, id: Random.urandom(16), gzip: true, **@shape, **options)
       end

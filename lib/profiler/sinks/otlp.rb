@@ -38,7 +38,7 @@ module Profiler
 
     private
 
-    # The variable of profiles, or else that of all signals.
+    # Returns the variable of profiles, or else that of all signals.
     def value(name) = Sinks::Service.present(ENV["OTEL_EXPORTER_OTLP_PROFILES_#{name}"] || ENV["OTEL_EXPORTER_OTLP_#{name}"])
 
     def given_headers = Sinks::Service.pairs(value("HEADERS")).to_h { |name, text| [name, Sinks::Service.decoded(text)] }

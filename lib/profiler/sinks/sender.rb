@@ -23,10 +23,10 @@ module Profiler
       QUEUED_BYTES = 16 << 20
       # The largest age in seconds: backends refuse older windows.
       OLDEST = 3_600
-      # Seconds before the second try; they double up to the longest pause.
+      # The pause in seconds before the first retry; it doubles up to the longest pause.
       FIRST_PAUSE = 0.5
       LONGEST_PAUSE = 60
-      # The longest sleep, seconds: a hurry may begin meanwhile.
+      # The longest sleep in seconds: a flush may be requested meanwhile.
       NAP = 0.25
       private_constant :QUEUED, :QUEUED_BYTES, :OLDEST, :FIRST_PAUSE, :LONGEST_PAUSE, :NAP
 
@@ -36,7 +36,7 @@ module Profiler
       # Tries that failed, and were not the last of their window.
       attr_reader :retried
 
-      # The reason why the last try failed, and will be repeated.
+      # The reason why the last attempt failed and will be repeated.
       #
       # @return [Exception, nil]
       attr_reader :trouble
@@ -75,7 +75,7 @@ module Profiler
 
       def waiting_bytes = @waiting.sum { |it| it.body.bytesize }
 
-      # Sends what waits without pauses, until a try fails.
+      # Sends waiting windows without pauses, until an attempt fails.
       #
       # @param last [Boolean] whether what fails then is lost: this process ends
       def hurry(last)
@@ -98,7 +98,7 @@ module Profiler
 
       private
 
-      # The thread inherits the mask, so that it begins even if it is killed at once.
+      # Starts the thread, which inherits the mask so that it runs even if it is killed at once.
       def start
         Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new(@name) { work } }
       rescue ThreadError
@@ -123,7 +123,7 @@ module Profiler
         end
       end
 
-      # Waits until it is time for the next try.
+      # Waits until the next attempt is due.
       def pause(upload)
         till = @next_try || (upload.made_at + @delay)
         while !@hurry && (left = till - Clock.now).positive?

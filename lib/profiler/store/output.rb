@@ -16,7 +16,7 @@ module Profiler
     def initialize(path, format: nil, source: false, **options)
       @options = options
       @source = source
-      # A path is bytes: expand_path would refuse to join those of two encodings.
+      # A path is treated as bytes, because expand_path would refuse to join two encodings.
       @path = File.expand_path(path.to_s.dup.force_encoding(Encoding.find("filesystem")))
       @path = File.realdirpath(@path) if File.symlink?(@path)
       @format = (format || Native.format_of(@path)).to_s
@@ -53,7 +53,7 @@ module Profiler
       raise e.class, @path
     end
 
-    # Replaces the file by what is no profile. An interrupt waits for that.
+    # Replaces the file by bytes that are not a profile. An interrupt waits for that.
     #
     # @raise [SystemCallError] if the disk is full, or the place is gone; its message names the path
     def replace(bytes)

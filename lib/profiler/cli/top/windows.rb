@@ -16,7 +16,7 @@ module Profiler
       #   @return [Float]
       Window = Struct.new(:profile, :seconds)
 
-      # Seconds of a window.
+      # The length of a window, in seconds.
       #
       # @return [Float]
       attr_reader :length
@@ -41,7 +41,7 @@ module Profiler
         take
       end
 
-      # The window so far; the next one begins.
+      # Returns the window so far and starts the next one.
       #
       # @return [Window]
       # @raise [Control::Client::Failed]
@@ -55,7 +55,7 @@ module Profiler
         Window.new(profile.without_idle, seconds)
       end
 
-      # Seconds until the window ends.
+      # Returns the seconds until the window ends.
       #
       # @return [Float]
       def left = @begun + @length - Clock.now

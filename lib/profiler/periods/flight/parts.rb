@@ -13,7 +13,7 @@ module Profiler
       Part = Struct.new(:ended, :bytes)
       private_constant :NUMBER, :Part
 
-      # Seconds of one part.
+      # The length of a part, in seconds.
       attr_reader :length
 
       # @param memory [Integer] bytes of all parts

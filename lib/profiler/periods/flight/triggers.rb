@@ -19,7 +19,7 @@ module Profiler
       BUSY = 0.1
       private_constant :BUSY
 
-      # Seconds after which a request is slow.
+      # The time in seconds after which a request is slow.
       attr_reader :slower_than
 
       # @param at [Array<Symbol>] of {ENDS}
@@ -53,7 +53,7 @@ module Profiler
         watch_signal(flight) if @signal
       end
 
-      # Restores what was there before {arm}.
+      # Restores the state before {arm}.
       def disarm(flight)
         Middleware.flight = nil if @slower_than && Middleware.flight.equal?(flight)
         return unless @handler
