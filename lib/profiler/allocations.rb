@@ -20,7 +20,7 @@ module Profiler
       end
     end
 
-    # Allocated after the block, to see whether Ruby still reports objects.
+    # An object that is allocated after the block, to see whether Ruby still reports objects.
     class Probe
     end
 

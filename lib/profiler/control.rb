@@ -14,7 +14,7 @@ module Profiler
 
     # The pause after a stray exception, in seconds.
     PAUSE = 0.1
-    # Values of the variable that say no.
+    # Values of the variable that turn the socket off.
     OFF = %w[0 false].freeze
     private_constant :PAUSE, :OFF
 

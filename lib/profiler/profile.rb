@@ -5,7 +5,7 @@ module Profiler
   class Profile
     autoload :Analysis, "#{__dir__}/profile/analysis"
     FINDING = %i[kind text share type weight name path line command].freeze
-    # More rows are all rows.
+    # The largest number of rows; a larger limit means all rows.
     MOST_ROWS = (1 << 32) - 1
     private_constant :Analysis, :FINDING, :MOST_ROWS
 

@@ -82,7 +82,7 @@ module Profiler
 
       private
 
-      # Unclaimed profiles are kept until the next start on the same thread, or after the end of their thread.
+      # Keeps unclaimed profiles until the next start on the same thread, or after the end of their thread.
       def hold(session, starter)
         # Iterates over a copy, because other threads start sessions meanwhile.
         @running.to_a.each { |it, by| @running.delete(it) if it.unclaimed? && (by == starter || !by.alive?) }

@@ -26,7 +26,7 @@ module Profiler
 
         require_relative "../../profiler"
         settings = Settings.new(env.to_h) # a copy: an app may clear its environment
-        # Processes that this one starts have the same variables.
+        # Processes that this one starts have the same variables, so only the first reports them.
         settings.misspelt.each { |sentence| Losses.say(sentence) } unless env.key?(Settings::OWNER)
         Control.beside(**settings.control) if settings.control?
         return if settings.control_only?

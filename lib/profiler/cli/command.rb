@@ -107,7 +107,7 @@ module Profiler
         harmless(JSON.generate(textual(value), indent: "  ", space: " ", object_nl: "\n", array_nl: "\n"))
       end
 
-      # Escapes what JSON may have as it is, and a terminal may not: controls beyond ASCII, and what turns the direction of text.
+      # Escapes characters that JSON allows and a terminal should not get: controls beyond ASCII, and changes of text direction.
       def harmless(json) = json.gsub(HARMFUL) { |it| format("\\u%04x", it.ord) }
 
       # The value with all strings as text. A path is bytes.

@@ -80,7 +80,7 @@ module Profiler
         add(pid, parts, cells) if parts.any?
       end
 
-      # About how many files a part of that length has.
+      # Estimates how many files a part of that length has.
       def files_in(files, length) = length ? [files.size * length / DAY.to_f, 1].max : 1
 
       # Builds the parts. Only the profiles of one part are in memory at once.

@@ -58,7 +58,7 @@ module Profiler
 
       # Options of Ruby with which it runs no program.
       RUN_NOTHING = %w[-c -h --help --version --copyright --dump].freeze
-      # Bytes of temporary files that have to fit.
+      # The number of bytes that must fit for temporary files.
       OWN_BYTES = 1 << 16
       # Signals that end a recording of another process, whose profile is then written.
       ENDS = %w[INT TERM HUP].freeze
@@ -177,7 +177,7 @@ module Profiler
         nil # {#check} says so
       end
 
-      # Absolute paths, as the command may change the directory before it starts a Ruby.
+      # Returns absolute paths, as the command may change the directory before it starts a Ruby.
       def paths
         outs = @outs.empty? ? [Settings.default_out(@env[Settings::FORMAT])] : @outs
         outs.map do |file|
@@ -293,7 +293,7 @@ module Profiler
         CLI.complain(e.message)
       end
 
-      # How a command ended that failed.
+      # Describes how a failed command ended.
       def ended(status)
         return "killed by #{ChildProcess.signal_name(status)}" if status.signaled?
 

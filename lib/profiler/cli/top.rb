@@ -26,7 +26,7 @@ module Profiler
 
       # The allowed length of a window, in seconds.
       WINDOWS = (0.1..3_600).freeze
-      # Samples a second: enough for a screen, and one percent of a core at most.
+      # Samples per second: enough for a screen, and at most one percent of a core.
       FREQUENCY = "100"
 
       # Options that become the session's, with their help, without those for a process from its start to its end.

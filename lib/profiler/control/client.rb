@@ -27,7 +27,7 @@ module Profiler
       LONGEST = 1 << 20
       MOST_BYTES = 1 << 30
       LONGEST_ERROR = 1_000
-      # Bytes that are read at once.
+      # The number of bytes that are read at once.
       PIECE = 1 << 18
       # The number of processes that are queried at once.
       TOGETHER = 64

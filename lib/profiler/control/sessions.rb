@@ -6,7 +6,7 @@ module Profiler
   class Control
     # The sessions that other processes began over the socket.
     class Sessions
-      # Sessions at once.
+      # The largest number of concurrent sessions.
       MOST = 16
       # Options whose values are Symbols.
       SYMBOLS = %i[mode engine threads gc].freeze

@@ -6,7 +6,7 @@ module Profiler
     # row leads to the page of its profile.
     class Index
       LIST = "list"
-      # Rows of the page.
+      # The largest number of rows in the page.
       MOST = 100
       # The time in seconds that a response may take to read profiles. The remaining rows have no facts; the next response has
       # more.

@@ -11,7 +11,7 @@ module Profiler
     class Route
       METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT].freeze
       OTHER = "(other)"
-      # Endpoints that are kept apart in a minute: a session keeps 4,096 sets of labels apart between two profiles.
+      # The number of endpoints that are kept apart per minute: a session keeps 4,096 sets of labels apart between two profiles.
       MOST = 1_000
       MINUTE = 60
       private_constant :METHODS, :OTHER, :MOST, :MINUTE
@@ -21,7 +21,7 @@ module Profiler
         raise ArgumentError, "route: #{route.inspect} does not respond to call" unless route.nil? || route.respond_to?(:call)
 
         @route = route
-        # Endpoints by method and path: nil while none was found, true where they differ from one request to the next.
+        # Endpoints by method and path: nil while none was found, true if they differ between requests.
         @endpoints = {}
         @cleared_at = now
       end

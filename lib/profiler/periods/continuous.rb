@@ -11,7 +11,7 @@ module Profiler
   class Continuous < Always
     NAME = "a continuous session"
 
-    # Periods that are allowed, seconds.
+    # The allowed length of a period, in seconds.
     PERIODS = (0.1..86_400).freeze
 
     # The default length of a period in seconds, for files and for backends.

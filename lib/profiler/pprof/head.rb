@@ -4,7 +4,7 @@ module Profiler
   class Pprof
     # The head of a request as it arrives: its first line and its headers.
     class Head
-      # Bytes that it may have.
+      # The largest size of a head, in bytes.
       LONGEST = 8_192
       # The time in seconds within which the head has to arrive.
       PATIENCE = 5

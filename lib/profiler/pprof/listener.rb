@@ -2,8 +2,8 @@
 
 module Profiler
   class Pprof
-    # Answers requests for profiles over HTTP/1.1, for programs without Rack. {Pprof.listen} starts it. It ends with the process, or by
-    # {close}.
+    # Responds to requests for profiles over HTTP/1.1, for programs without Rack. {Pprof.listen} starts it. It ends with the
+    # process, or by {close}.
     #
     # A socket's file is removed at the end of the process and before +exec+. A forked child closes its copies of all
     # sockets, or clients of a parent that is gone would wait for it.

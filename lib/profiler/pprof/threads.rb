@@ -4,7 +4,7 @@ module Profiler
   class Pprof
     # The threads of this process as text: name, status, labels and backtrace of each.
     module Threads
-      # Threads that are listed, and frames of each.
+      # The largest number of threads that are listed; below, of frames per thread.
       MOST = 1_000
       DEPTH = 200
       LIST = Thread.method(:list)

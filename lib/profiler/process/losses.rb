@@ -6,9 +6,9 @@ module Profiler
   #
   # Ruby 2 can read this file: see autoload.rb.
   class Losses
-    # Lines of one kind, as errors repeat.
+    # The largest number of lines of one kind, because errors repeat.
     LINES = 20
-    # Characters of an error's message that are said, as some inspect all that they know.
+    # The largest number of characters of an error's message that are printed, because some messages inspect whole objects.
     LONGEST_REASON = 500
     # The errors of writing a line. Where another thread raises one of these here, it is deferred until then.
     OF_WRITING = { SystemCallError => :never, IOError => :never, EncodingError => :never }.freeze

@@ -17,7 +17,7 @@ module Profiler
       SHEBANG = /\A#!.*\bruby/.freeze
       # Files and directories that are not shown.
       HIDDEN = %r{(?:\A|/)\.}.freeze
-      # Files of which the names say that they are secret.
+      # Files whose names suggest secrets.
       SECRET_PATHS = %r{(?:\A|[/._-])(?:secrets?|credentials?|passwords?|tokens?|private|keys?)(?:[/._-]|\z)|(?:\A|/)\.[^/]*\z|\.(?:pem|key|p12|pfx|env)\z}i.freeze
       # Texts with a private key, an access key, or a password as a literal.
       SECRET_TEXTS = /-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_\w{30,}|\bxox[abprs]-\w|\bsk_live_\w|(?:password|passwd|secret|token|api_?key|access_?key)\w*["']?\s*(?:=>?|:)\s*["'][^"'#\s]{6,}["']/i.freeze

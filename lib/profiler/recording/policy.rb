@@ -15,7 +15,7 @@ module Profiler
     # The rules of a middleware for Rack, Sidekiq or Active Job: which work is profiled, within which limits, and where the
     # results go.
     class Policy
-      # Concurrent pieces of work that are observed for being slow.
+      # The number of concurrent pieces of work that are observed for being slow.
       WATCHED = 256
       ALWAYS_ON_INTERVAL = 10_000
       # The time in seconds to wait for a profile that is being written, and the pause between checks.

@@ -19,7 +19,7 @@ module Profiler
       MODES = { "retained" => :heap }.freeze
       private_constant :EXPIRY, :INDEX, :DETAILS, :MODES
 
-      # Leaves a job alone that Sidekiq would profile.
+      # Replaces methods of Sidekiq's profiler, so that it only runs the job.
       module InPlace
         # Skips the original, which looks for a directory and fails in some programs.
         def initialize(_config) = nil

@@ -19,17 +19,17 @@ module Profiler
         def to_s = "HTTP #{status}#{": #{text}" unless text.empty?}"
       end
 
-      # Bytes of a reply that are read.
+      # The largest number of bytes of a reply that are read.
       LONGEST_REPLY = 1 << 16
-      # Characters of a reply that are said.
+      # The largest number of characters of a reply that are printed.
       LONGEST_TEXT = 200
-      # Bytes of a reply and its headers.
+      # The largest size of a reply with its headers, in bytes.
       LONGEST_MESSAGE = LONGEST_REPLY + (1 << 16)
       # The largest +Retry-After+ that is respected, in seconds.
       LONGEST_WAIT = 300
       # The number of time-outs that a request may take in total.
       TIMEOUTS = 6
-      # Text of URLs and names in which no secret can be: no user, no query.
+      # The text of URLs and names that cannot contain a secret: no user and no query.
       HARMLESS = %r{\A(?:[a-z]{1,10}:/{0,2})?[\w.-]*(?::\d{1,5})?(?:/[\w.-]*)*\z}i.freeze
       private_constant :LONGEST_REPLY, :LONGEST_TEXT, :LONGEST_MESSAGE, :LONGEST_WAIT, :TIMEOUTS, :HARMLESS
 

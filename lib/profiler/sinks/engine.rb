@@ -38,7 +38,7 @@ module Profiler
       # @return [Integer]
       def delivered = @sender.delivered
 
-      # Windows of this process that were lost.
+      # Returns the number of windows of this process that were lost.
       #
       # @return [Integer]
       def lost = @losses.count

@@ -18,7 +18,7 @@ module Profiler
         end
       end
 
-      # Windows that wait at most, and their bytes. The oldest are dropped beyond either.
+      # The largest number of waiting windows, and of their bytes. Beyond either, the oldest are dropped.
       QUEUED = 32
       QUEUED_BYTES = 16 << 20
       # The largest age in seconds: backends refuse older windows.
@@ -30,10 +30,10 @@ module Profiler
       NAP = 0.25
       private_constant :QUEUED, :QUEUED_BYTES, :OLDEST, :FIRST_PAUSE, :LONGEST_PAUSE, :NAP
 
-      # Windows of this process that were delivered.
+      # The number of windows of this process that were delivered.
       attr_reader :delivered
 
-      # Tries that failed, and were not the last of their window.
+      # The number of failed attempts that were not the last one of their window.
       attr_reader :retried
 
       # The reason why the last attempt failed and will be repeated.
@@ -41,7 +41,7 @@ module Profiler
       # @return [Exception, nil]
       attr_reader :trouble
 
-      # Bytes of requests, as they were sent.
+      # The number of bytes of requests, as they were sent.
       attr_reader :bytes
 
       # @param name [String] of the thread

@@ -4,7 +4,7 @@ module Profiler
   module CLI
     # The windows of a session in another process: profiles, each of the time since the one before.
     class Windows
-      # Windows that are kept, to be written.
+      # The number of windows that are kept for writing.
       MOST = 3_600
       private_constant :MOST
 

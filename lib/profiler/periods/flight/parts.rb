@@ -7,7 +7,7 @@ module Profiler
       MINUTES = (0.1..1_440).freeze
       MEMORY = ((1 << 20)..(1 << 30)).freeze
 
-      # Parts that the minutes are kept in. So up to one part more is kept.
+      # The number of parts that the minutes are divided into. Up to one part more is kept.
       NUMBER = 30
 
       Part = Struct.new(:ended, :bytes)

@@ -9,10 +9,10 @@ module Profiler
       # The ends of a process: by an exception, by SIGTERM, or in any other way that runs its +at_exit+ blocks.
       ENDS = %i[crash term exit].freeze
 
-      # Signals that end a process, and would not any more.
+      # Signals that end a process, and would not do so with a handler.
       FINAL = %w[TERM INT QUIT ABRT].freeze
 
-      # Shares of a part's busy time.
+      # The allowed shares of a part's busy time.
       SHARES = (0.01..1).freeze
 
       # The least busy time of a part, as a share of its length, of which such a share says anything.
