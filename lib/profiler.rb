@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Another copy of the gem is loaded already, as that of the command +profiler+: two would be halves of both.
+# If another copy of the gem is already loaded, such as that of the command +profiler+, keeps that one: with both, each would do
+# half of the work.
 return if defined?(Profiler::HOME) && Profiler::HOME != __dir__
 
 require_relative "profiler/version"
@@ -22,7 +23,7 @@ module Profiler
   # @api private
   HOME = __dir__
 
-  # These are used in tests and after the work. The rest must be loaded already, as a trap cannot load it.
+  # Loaded on first use, as only tests and work after a session need them. The rest is loaded now, as a trap cannot load files.
   autoload :Allocations, "#{__dir__}/profiler/allocations"
   autoload :Browser, "#{__dir__}/profiler/browser"
   autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
@@ -54,7 +55,7 @@ module Profiler
   INSTANT = (2**63) - 1
   private_constant :INSTANT
 
-  # Errors of the profiler's own work, on which an app continues without it. All others came from outside.
+  # Errors of the profiler's own work, after which an app continues without it. All other exceptions came from outside.
   OWN_TROUBLE = [Error, ArgumentError, SystemCallError, IOError, ThreadError].freeze
   private_constant :OWN_TROUBLE
 
@@ -127,7 +128,7 @@ module Profiler
     end
     alias profile run
 
-    # Profiles the block with a timeline and shows the page in a browser; where there is none, prints the page's path.
+    # Profiles the block with a timeline and shows the page in a browser, or prints the page's path if there is no browser.
     #
     #   Profiler.view { work }
     #
@@ -163,8 +164,8 @@ module Profiler
       session.stop
     end
 
-    # Records a named interval: the block; without a block, an instant. Sessions that profile this thread keep 10,000 markers,
-    # and 256 bytes of each name, see {Profile#markers}.
+    # Records a named interval that lasts as long as the block, or without a block, an instant. Sessions that profile this
+    # thread keep 10,000 markers, and 256 bytes of each name, see {Profile#markers}.
     #
     #   Profiler.marker("import") { import }
     #
@@ -188,10 +189,9 @@ module Profiler
     #
     #   Profiler.label(endpoint: "users#show") { render }
     #
-    # Labels hold for this fiber and for fibers created in the block, not for threads; on Ruby 3.1, new fibers have them only while a
-    # session runs. Nested labels add up, and +nil+ removes
-    # one. Names and values are kept up to 256 bytes. Some 4,096 different sets of labels are kept apart between two
-    # profiles; the values of later ones are +(other)+.
+    # Labels apply to this fiber and to fibers created in the block, not to threads. On Ruby 3.1, new fibers have them only
+    # while a session runs. Nested labels are combined, and +nil+ removes one. Names and values are kept up to 256 bytes. Some
+    # 4,096 different sets of labels are kept apart between two profiles; the values of later ones are +(other)+.
     #
     # @param labels [Hash{Symbol, String => String, Symbol, Numeric, true, false, nil}]
     # @return what the block returns
@@ -210,15 +210,15 @@ module Profiler
       end
     end
 
-    # The current labels of this fiber.
+    # Returns the current labels of this fiber.
     #
     # @return [Hash{Symbol => String}]
     def labels
       defined?(Labels) ? Labels.to_h : {}
     end
 
-    # The name of a method in profiles: +Foo#bar+, +Foo.bar+, +#<anonymous subclass of Foo>#bar+. It is the same in every
-    # process: it contains no address, and no method of the app is called to find it.
+    # Returns the name of a method in profiles: +Foo#bar+, +Foo.bar+, +#<anonymous subclass of Foo>#bar+. It is the same in
+    # every process: it contains no address, and no method of the app is called to find it.
     #
     # @param method [Method, UnboundMethod]
     # @return [String]
@@ -259,8 +259,8 @@ module Profiler
       Leaks.find(rounds, warm_up, every, &block)
     end
 
-    # Counters of the profiler itself, by the names that Prometheus has: what it recorded in this process, what it delivered and
-    # lost, and what it cost. {Pprof} serves the same at +/metrics+.
+    # Returns the profiler's own counters, under the names that Prometheus uses: what it recorded in this process, what it
+    # delivered and lost, and its overhead. {Pprof} serves the same at +/metrics+.
     #
     #   Profiler.metrics[:profiler_samples_total]              # => 1200
     #   Profiler.metrics[:profiler_windows_delivered_total]    # => {{sink: "pyroscope"} => 42}
@@ -271,8 +271,9 @@ module Profiler
       Metrics.read
     end
 
-    # Lets other processes of this user look into this one: <tt>profiler ps</tt>, +dump+, +start+, +stop+ and +snapshot+. It listens on
-    # a socket in a directory of the user's own, and a forked child does so too. The thread of it runs for the life of the process.
+    # Lets other processes of this user look into this one, with <tt>profiler ps</tt>, +dump+, +start+, +stop+ and +snapshot+.
+    # It listens on a socket in a directory of the user's own, also in forked children, on a thread that runs for the life of
+    # the process.
     #
     # @param directory [String, nil] for the socket; by default +profiler+ in XDG_RUNTIME_DIR, or else /tmp/profiler-UID
     # @param dump_signal [String, Symbol, nil] a signal that prints a dump on stderr, as +QUIT+
@@ -286,24 +287,24 @@ module Profiler
       Control.start(directory, dump_signal)
     end
 
-    # Whether a session runs in this process. It is always false in a Ractor other than the main one.
+    # Returns whether a session runs in this process. It is always false in a Ractor other than the main one.
     def running?
       defined?(Session) ? Session.any? : false
     end
 
-    # Whether this process can be profiled now.
+    # Returns whether this process can be profiled now.
     def supported?
       unsupported_reason.nil?
     end
 
-    # The reason why this process cannot be profiled; nil if it can.
+    # Returns the reason why this process cannot be profiled, or nil if it can.
     #
     # @return [String, nil]
     def unsupported_reason
       Platform.unsupported_reason || Platform.ractor_reason || Native.refusal || (SelfCheck.unsupported_reason if SelfCheck::NEEDED)
     end
 
-    # Writes the profiles of blocks in which the process ends, which may run no ensure of ours.
+    # Writes the profiles of blocks in which the process ends. Our +ensure+ may not run then.
     #
     # @api private
     def process_ends(_error)
@@ -312,7 +313,7 @@ module Profiler
 
     private
 
-    # The options are one Hash, as spreading it into keywords at every step would cost half of a start.
+    # Takes the options as one Hash, because spreading it into keywords at every step would take half of the time of a start.
     def begin_session(options, starter: nil, bound: false, &begun)
       ensure_supported
       Session.begin(options, starter: starter, bound: bound, &begun)
@@ -325,7 +326,7 @@ module Profiler
       Platform.demand_main_ractor
     end
 
-    # Whether the session runs, or has a profile that an exception kept from being returned.
+    # Returns whether the session runs, or has a profile that an exception kept from being returned.
     def unfinished?(session)
       session.running? || session.unclaimed?
     end
@@ -338,7 +339,7 @@ module Profiler
       profile
     end
 
-    # The user's own exception propagates, whatever happens here. Exceptions from outside propagate as well.
+    # Never hides the user's own exception, which propagates. Exceptions from outside propagate as well.
     def finish_quietly(session, output)
       finish(session, output, nil)
     rescue *OWN_TROUBLE => e
@@ -347,7 +348,7 @@ module Profiler
   end
 end
 
-# Elsewhere the extension does not load, and {Profiler.supported?} is all that works.
+# The extension does not load on other platforms, where only {Profiler.supported?} works.
 unless Profiler::Platform.unsupported_reason
   Profiler::Platform.load_extension
   require_relative "profiler/background_thread"

@@ -20,7 +20,7 @@ module Profiler
       end
     end
 
-    # Allocated after the block, to see whether Ruby still reports objects.
+    # An object that is allocated after the block, to see whether Ruby still reports objects.
     class Probe
     end
 
@@ -53,7 +53,8 @@ module Profiler
 
       private
 
-      # When Ruby frees a Ractor, before 4.0, it calls no hook on objects any more. The profiler notices that in the next garbage collection.
+      # Before Ruby 4.0, the VM calls no hook on objects any more once it has freed a Ractor. The profiler notices that in the
+      # next GC.
       def checked(profile, losses)
         return profile if losses == Native.hook_losses && profile.samples.any? { |row| row.labels["class"] == Probe.name }
 

@@ -3,9 +3,9 @@
 # Sessions for the life of the process.
 module Profiler
   class << self
-    # Profiles the process for the rest of its life, in one profile for each period: each has all that happened since the one
-    # before. A forked child continues by itself. The last profile is delivered at the end of the process, also by +exit!+ and
-    # +exec+, which wait for it at most 5 seconds.
+    # Profiles the process for the rest of its life, with one profile per period. Each profile contains all that happened since
+    # the previous one. A forked child continues by itself. The last profile is delivered at the end of the process, also by
+    # +exit!+ and +exec+, which wait for it for at most 5 seconds.
     #
     #   Profiler.continuous(out: "tmp/profiles", period: 60)
     #
@@ -14,8 +14,9 @@ module Profiler
     # @param out [String, nil] a directory for the profiles; it is created with mode 0700
     # @param format [Symbol, String] the extension of its files
     # @param keep [Integer] newest files that stay there
-    # @param to [Object, Array] engines: {Pyroscope}, {Otlp}, or their names, +"pyroscope"+ and +"otlp"+, with all else from the environment
-    # @param period [Numeric, nil] seconds, 0.1 to 86,400; periods end at multiples of it. By default 60, and 10 with engines
+    # @param to [Object, Array] backends: {Pyroscope}, {Otlp}, or their names, +"pyroscope"+ and +"otlp"+, configured by the
+    #   environment
+    # @param period [Numeric, nil] seconds, 0.1 to 86,400; periods end at multiples of it. Default 60, and 10 with backends
     # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt>, before Ruby 3.3 +:cpu+, and +frequency+ 100,
     #   with +max_overhead+ 0.01; with that, +:allocations+ are sampled in some periods only
     # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.

@@ -3,13 +3,13 @@
 # Profiles the whole process: +ruby -rprofiler/autoload app.rb+, or the same in RUBYOPT.
 #
 # It starts when it is loaded, and writes the profile when the process ends: see docs/forks.md. The variables are in
-# autoload/settings.rb. An error in them, in this Ruby or on the disk is one line on stderr; the app runs unchanged.
+# autoload/settings.rb. An error in them, in this Ruby or on the disk prints one line on stderr, and the app runs unchanged.
 require_relative "process/losses"
 
 module Profiler
   # Starts and ends the recording of the process.
   module Autoload
-    # Seconds that the end of a process by a signal can be delayed by.
+    # The longest delay, in seconds, of the end of a process by a signal.
     PATIENCE = 30
     private_constant :PATIENCE
 
@@ -28,8 +28,8 @@ module Profiler
         guarded("some ends of this process will write no profile") { arrange }
       end
 
-      # Writes the profile and ends the recording. A signal that ends a process often comes twice, as to its group and by +profiler
-      # record+, which forwards it: the second does not end the writing.
+      # Writes the profile and ends the recording. A signal that ends a process often arrives twice, for example once at its
+      # group and once from +profiler record+, which forwards it. The second one does not interrupt the writing.
       def process_ends(error = nil)
         error.is_a?(SignalException) ? Ends.in_time(PATIENCE) { finish } : finish
       end
@@ -39,7 +39,7 @@ module Profiler
         guarded("the garbage collections of this process are not counted") { @recording.forked } unless same
       end
 
-      # Writes the profile so far, where this process ends silently.
+      # Writes the profile so far, before this process ends silently.
       def becomes_daemon
         reported("the profile was lost") { @recording.write_partial }
         wait_until_finished
@@ -67,7 +67,7 @@ module Profiler
       def arrange
         Ends.listen(self) # blocks of at_exit run last first, so those of the app are profiled too
         settings = @recording.settings
-        # In a thread, as a trap may not wait for a lock of the thread that it interrupts.
+        # Runs in a thread, as a trap may not wait for a lock of the thread that it interrupts.
         trap(settings.signal) { toggle_soon } if settings.signal
         end_after(settings.duration) if settings.duration
       end
@@ -84,7 +84,7 @@ module Profiler
         end
       end
 
-      # Waits for the thread of the duration, if that writes the profile: its process would end in the middle of it.
+      # Waits for the thread of the duration if it is writing the profile, because the process would otherwise end halfway.
       def wait_until_finished
         return if @finishing.nil? || @finishing.join(Ends::PATIENCE)
 

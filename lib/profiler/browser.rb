@@ -25,7 +25,7 @@ module Profiler
       page
     end
 
-    # Whether the user sits at another machine, whose browser is not ours to open.
+    # Returns whether the user sits at another machine, whose browser cannot be opened from here.
     def self.far?
       ENV.key?("SSH_CONNECTION") && %w[BROWSER DISPLAY WAYLAND_DISPLAY].all? { |name| ENV.fetch(name, "").empty? }
     end

@@ -123,7 +123,7 @@ module Profiler
         COMMANDS.key?(ALIASES.fetch(name, name))
       end
 
-      # Whether there is a program of that name to record.
+      # Returns whether there is a program of that name to record.
       def program?(name)
         return File.file?(name) && File.executable?(name) if name.include?("/")
 

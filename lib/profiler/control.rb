@@ -5,16 +5,16 @@ require_relative "process/signal_name"
 module Profiler
   # The control socket of this process. {Profiler.control} opens it.
   #
-  # A native thread serves it, so that it answers even where no Ruby code can run. What needs Ruby is done by a thread of the
-  # profiler. A forked child has a socket of its own.
+  # A native thread serves it, so it responds even if no Ruby code can run. Requests that need Ruby are handled by a thread of
+  # the profiler. A forked child has a socket of its own.
   class Control
     autoload :Client, "#{__dir__}/control/client"
     autoload :Place, "#{__dir__}/control/place"
     autoload :Sessions, "#{__dir__}/control/sessions"
 
-    # Seconds after a stray exception.
+    # The pause after a stray exception, in seconds.
     PAUSE = 0.1
-    # Values of the variable that say no.
+    # Values of the variable that turn the socket off.
     OFF = %w[0 false].freeze
     private_constant :PAUSE, :OFF
 
@@ -44,7 +44,7 @@ module Profiler
         end
       end
 
-      # Opens it beside what the process is recorded by, unless the environment says no. What fails is said, and nothing else.
+      # Opens the control socket in addition to other recordings, unless the environment forbids it. Only reports what fails.
       #
       # @param dump_signal [String, nil]
       # @api private
@@ -57,7 +57,8 @@ module Profiler
       # @api private
       def process_ends(_error) = @current&.leave
 
-      # The program that replaces this one has no socket. If there is none after all, clients and their sessions go on.
+      # Removes the socket while the block calls exec, as the new program has none. If exec fails, clients and their sessions
+      # continue.
       #
       # @api private
       def around_exec
@@ -73,7 +74,7 @@ module Profiler
 
     # @param directory [String, nil]
     # @param signal [Integer, nil] one that prints a dump
-    # @raise [ArgumentError] for what is no path
+    # @raise [ArgumentError] if it is not a path
     def initialize(directory, signal)
       @place = Place.own(directory)
       @signal = signal
@@ -94,10 +95,10 @@ module Profiler
       @server._dump_at(signal)
     end
 
-    # Whether it can be reached in this process.
+    # Returns whether it can be reached in this process.
     def running? = @thread&.alive? ? true : false
 
-    # Closes the socket, and discards the sessions that others began. The signal that printed dumps has its former handler back.
+    # Closes the socket, discards the sessions that clients started, and restores the former handler of the dump signal.
     #
     # @return [nil]
     def close
@@ -137,7 +138,7 @@ module Profiler
       nil
     end
 
-    # Listens on a new socket, where the process did not end, or the app has closed ours. Connections and sessions stay.
+    # Listens on a new socket, if the process did not end after all or the app has closed ours. Connections and sessions stay.
     #
     # @api private
     def listen_again
@@ -149,7 +150,7 @@ module Profiler
       @losses.add(e)
     end
 
-    # Begins anew in a forked child, whose threads are the parent's. One that became a daemon has another socket, too.
+    # Starts over in a forked child, whose threads are the parent's. A daemon gets another socket, too.
     #
     # @api private
     def forked(same)
@@ -176,12 +177,12 @@ module Profiler
     # The directory belongs to the user of the start. A process of another user since then has its sockets where that user looks.
     def place = @place.ours? ? @place : Place.default
 
-    # The thread inherits the mask, so that it begins even if it is killed at once.
+    # Starts the thread, which inherits the mask so that it runs even if it is killed at once.
     def begin_thread
       Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler control") { work } }
     end
 
-    # A stray exception ends what is being done.
+    # Serves requests. A stray exception ends the current request.
     def work
       Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve } }
     rescue Exception # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is none, and goes on

@@ -7,10 +7,10 @@ require_relative "platform"
 require_relative "version"
 
 module Profiler
-  # Examines whether and how this Ruby can be profiled on this machine. It measures by running a short session on work of its
-  # own.
+  # Examines whether and how this Ruby can be profiled on this machine. It measures the overhead in a short session with work of
+  # its own.
   #
-  # This file loads where the extension does not. Most of it is native; this reopens the module.
+  # This file loads even where the extension does not. Most of the module is native; this reopens it.
   module Doctor
     # Intervals whose effective values are reported, ns.
     INTERVALS = [50_000, 1_000_000, 10_000_000].freeze
@@ -23,7 +23,7 @@ module Profiler
     # CPU time of the session's work, ms: enough for some samples at any kernel's tick, and short.
     BURN_MS = 150
     WARM_UP_MS = 10
-    # Frames below the session's work, as an app has them: a sample's cost grows with its stack.
+    # The depth of the stack below the session's work, as in an app: the overhead of a sample grows with its stack.
     DEPTH = 50
 
     class << self
@@ -128,7 +128,7 @@ module Profiler
         nil
       end
 
-      # Runs a session as an app would. Its notes are those of every profile here.
+      # Runs a session as an app would. Its notes are those that every profile has here.
       #
       # @return [Profile, nil]
       def session
@@ -171,7 +171,7 @@ module Profiler
         }
       end
 
-      # Some systems that call themselves Linux do not keep the tick that they name.
+      # Some systems that claim to be Linux do not keep the tick that they report.
       def compare(stats, coarse_ns)
         expected_ns = [stats[:interval_ns], *coarse_ns].max
         return if stats[:effective_interval_ns] <= 2 * expected_ns # more often is no harm

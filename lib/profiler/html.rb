@@ -5,7 +5,7 @@ module Profiler
   #
   # @api private
   module Html
-    # In the order of replacement: an entity begins with the first.
+    # The entities of characters that have a meaning in HTML.
     ESCAPES = { "&" => "&amp;", "<" => "&lt;", ">" => "&gt;", '"' => "&quot;", "'" => "&#39;" }.freeze
     private_constant :ESCAPES
 

@@ -43,7 +43,7 @@ module Profiler
             .transform_values { |them| [them.sum(&:inuse_objects), them.sum(&:inuse_bytes)] }
       end
 
-      # Whether the row has a place. What the VM made for code has none any more once the code was let go.
+      # Returns whether the row has a place. What the VM made for code has none any more once the code was let go.
       def placed?(row) = row.frames.any? { |it| !it.path.empty? }
 
       # A snapshot consists of objects, which are live at the next one.

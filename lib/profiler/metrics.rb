@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module Profiler
-  # Counters of the profiler itself: what it recorded, delivered and lost in this process, and what it cost. {Profiler.metrics} returns
-  # them, and +text+ writes them as Prometheus reads them.
+  # The profiler's own counters: what it recorded, delivered and lost in this process, and its overhead. {Profiler.metrics}
+  # returns them, and +text+ formats them for Prometheus.
   module Metrics
-    # Types and descriptions, by the names that Prometheus has. Counters begin anew in a forked child, and those of sinks with each
-    # continuous session.
+    # Types and descriptions, by the names that Prometheus uses. Counters start at 0 in a forked child, and those of sinks with
+    # each continuous session.
     KNOWN = {
       profiler_info: ["gauge", "Versions of the profiler and of Ruby."],
       profiler_sessions: ["gauge", "Sessions that run, paused ones too."],
@@ -41,7 +41,7 @@ module Profiler
           profiler_continuous: continuous ? 1 : 0, **(continuous ? of_sinks(continuous) : {}) }
       end
 
-      # The exposition of Prometheus, version 0.0.4.
+      # Returns the metrics in the text format of Prometheus, version 0.0.4.
       #
       # @param metrics [Hash] as of {read}
       # @return [String]

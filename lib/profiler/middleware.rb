@@ -28,7 +28,7 @@ module Profiler
     REFUSED = "x-profiler-refused"
     # The key of the recording in the env, for work on other threads; see {Recording#inside}.
     RECORDING = "profiler.recording"
-    # The key of a mark, for a request that {Pprof} answers: it waits on purpose, and is not slow.
+    # The key that marks a request which {Pprof} handles: it waits on purpose, and is not slow.
     WAITS = "profiler.waits"
     # The key of the labels with which the request began.
     LABELS = "profiler.labels"
@@ -123,7 +123,8 @@ module Profiler
       end
     end
 
-    # Leaves the answer to {OnDemand}. An exception from there has become a response here, as Rails renders a page for it.
+    # Leaves the response to {OnDemand}. An exception from there has become a response here, because Rails renders a page for
+    # it.
     def defer_to_on_demand(options_text, env, begun)
       recording = @policy.by_chance(begun) unless @idle
       question = env[OnDemand::KEY] = OnDemand::Question.new(self, options_text, begun, recording)
@@ -152,7 +153,7 @@ module Profiler
       [status, with(headers, REFUSED, refused), body]
     end
 
-    # Starts a recording or finds a page. The app is not called here, where an error could still be current.
+    # Starts a recording or finds a page. The app is not called here, because an error could still be current.
     #
     # @return [Array] a response, or a recording, or the reason of a refusal
     def attempt(options_text, named, begun)

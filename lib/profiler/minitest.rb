@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Another copy of the gem is loaded already: its file is the one to load.
+# If another copy of the gem is already loaded, loads the file of that copy.
 if defined?(Profiler::HOME) && Profiler::HOME != File.expand_path("..", __dir__)
   require "#{Profiler::HOME}/profiler/minitest"
   return
@@ -26,7 +26,7 @@ module Profiler
       @examples ||= Recording::Examples.new.tap { |it| ::Minitest.after_run { puts it.summary } }
     end
 
-    # Fails if the block makes more objects than +limit+, of those that Ruby code gets to see, on its own thread.
+    # Fails if the block allocates more than +limit+ on its own thread. Only objects that Ruby code can see count.
     #
     #   assert_allocates_at_most(10) { parse(line) }
     #   assert_allocates_at_most(0, of: Hash, warm_up: 1) { parse(line) }

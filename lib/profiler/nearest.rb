@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  # The name that somebody meant.
+  # Finds the name that the user probably meant.
   #
   # Ruby 2 can read this file, as {Autoload::Settings} needs it.
   #

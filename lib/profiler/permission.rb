@@ -12,7 +12,8 @@ module Profiler
     HEADER = "HTTP_X_PROFILER_TOKEN"
     AUTHORIZATION = "HTTP_AUTHORIZATION"
     LEAST = 16
-    # Puma and rackup set RACK_ENV to "development" by default, so it counts for little beside the others.
+    # The variables that name the environment. Puma and rackup set RACK_ENV to "development" by default, so it means little
+    # beside the others.
     VARIABLES = %w[RAILS_ENV RACK_ENV APP_ENV HANAMI_ENV].freeze
     BEARER = /\Abearer +/i.freeze
     private_constant :AUTHORIZATION, :VARIABLES, :BEARER
@@ -41,17 +42,17 @@ module Profiler
       @permit.nil? || Untraced.read(env) { @permit.call(env) } ? true : false
     end
 
-    # Whether the request has the token. False if there is none.
+    # Returns whether the request has the token. False if there is none.
     def token?(env)
       return false unless @digest
 
       right?(env[HEADER]) || (@bearer && right?(bearer_of(env))) || false
     end
 
-    # Whether a variable says development, and none says otherwise.
+    # Returns whether a variable says development, and none says otherwise.
     def self.development?
       environments = ENV.values_at(*VARIABLES).compact
-      # Not defined?(::Rails.env), within which Ruby rescues what arrives from outside.
+      # Avoids <tt>defined?(::Rails.env)</tt>, in which Ruby rescues exceptions that arrive from other threads.
       return false if defined?(::Rails) && ::Rails.respond_to?(:env) && !::Rails.env.development?
 
       environments.any? && environments.all?("development")

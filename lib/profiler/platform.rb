@@ -3,13 +3,13 @@
 module Profiler
   # Decides whether this platform is supported, before the extension is built and before it is loaded.
   module Platform
-    # On macOS the profiler is an experiment: it was compiled for it, and never run there by its authors.
+    # True on macOS, where the profiler is an experiment: it was compiled for it, and never run there by its authors.
     MACOS = RUBY_PLATFORM.include?("darwin")
     # Older Rubies do not report all that a session needs, and only Linux has the means to find it out.
     MINIMUM_RUBY = (MACOS ? [3, 3] : [3, 1]).freeze
     RUBY = RUBY_VERSION[/\A\d+\.\d+/]
     HOW_TO_BUILD = "the source gem builds one where it is installed"
-    # The modes of time that disturb nothing: before Ruby 3.3, +:wall+ ends system calls that wait.
+    # The time modes that are harmless: before Ruby 3.3, +:wall+ ends system calls that wait.
     TIME_MODES = (RUBY_VERSION < "3.3" ? %i[cpu] : %i[cpu wall]).freeze
 
     # @return [String, nil] the reason why this process cannot be profiled
@@ -70,7 +70,7 @@ module Profiler
     end
     private_class_method :rubies
 
-    # The name of a garbage collector that was loaded in place of Ruby's own (+RUBY_GC_LIBRARY+), where there can be one.
+    # Returns the name of a garbage collector that replaces Ruby's own (+RUBY_GC_LIBRARY+), or nil.
     def self.other_collector
       name = GC.config[:implementation] if GC.respond_to?(:config)
       name unless name.nil? || name == "default"

@@ -3,23 +3,24 @@
 require_relative "process/callback"
 
 module Profiler
-  # Profiles of this process for those who request them over HTTP: <tt>go tool pprof</tt>, Parca, Alloy, Prometheus. A Rack app
-  # (Rack 2 and 3) with the paths of Go's net/http/pprof.
+  # Profiles of this process over HTTP, for <tt>go tool pprof</tt>, Parca, Alloy and Prometheus. A Rack app (Rack 2 and 3) with
+  # the paths of Go's net/http/pprof.
   #
   #   map("/debug/pprof") { run Profiler::Pprof.new(token: ENV["PROFILER_TOKEN"]) }   # config.ru
   #   mount Profiler::Pprof.new(permit: ->(env) { ... }) => "/debug/pprof"            # Rails
   #   use Profiler::Pprof, token: ENV["PROFILER_TOKEN"]                               # as a middleware, at +/debug/pprof+
   #
-  # <tt>/profile?seconds=N</tt>, <tt>/wall?seconds=N</tt> and <tt>/allocs?seconds=N</tt> are recorded while the client waits, each by a
-  # session of its own. +/heap+ is what a continuous session with that mode tracks. +/threads+ and +/metrics+ are text.
+  # <tt>/profile?seconds=N</tt>, <tt>/wall?seconds=N</tt> and <tt>/allocs?seconds=N</tt> are recorded while the client waits,
+  # each by a session of its own. +/heap+ contains what a continuous session with that mode tracks. +/threads+ and +/metrics+
+  # are text.
   #
-  # Unauthorized clients get the 404 of Rack or Rails for an unknown path; from the middleware, what the app answers. Without +permit+
-  # and +token+, only requests from this machine are authorized, in development.
+  # Unauthorized clients get the 404 that Rack or Rails sends for an unknown path, or from the middleware, the app's own
+  # response. Without +permit+ and +token+, only requests from this machine are authorized, in development.
   #
-  # A profile is recorded on the thread of the request, which sleeps meanwhile. So scrapers do not disturb one another,
-  # and no {Profiler.stop} ends it. The profile is taken gently, as a period's is. A request that records marks its env,
-  # so that a middleware and a flight recorder further out do not take it for slow. Where there is no token, requests
-  # that a page of another site may have caused are refused too, see {Permission::Local}.
+  # A profile is recorded on the thread of the request, which sleeps meanwhile. So scrapers do not disturb one another, and no
+  # {Profiler.stop} ends it. The profile is taken gently, as that of a period is. A request that records marks its env, so that
+  # a middleware or flight recorder further out does not count it as slow. Without a token, requests that a page of another site
+  # may have caused are refused too, see {Permission::Local}.
   class Pprof
     autoload :Answer, "#{__dir__}/pprof/answer"
     autoload :Client, "#{__dir__}/pprof/client"
@@ -45,8 +46,8 @@ module Profiler
     private_constant :Kind, :KINDS, :METHODS, :NO_HEAP
 
     class << self
-      # Answers the same requests without Rack, on a thread of its own: +/debug/pprof/+ and +/metrics+. A forked child does not
-      # listen, unless the path of a socket has +%p+, the pid.
+      # Answers the same requests without Rack, on its own thread: +/debug/pprof/+ and +/metrics+. A forked child does not
+      # listen, unless the path of a socket contains +%p+, the pid.
       #
       #   Profiler::Pprof.listen("127.0.0.1:6060", token: ENV["PROFILER_TOKEN"])
       #   Profiler::Pprof.listen("/run/app/pprof-%p.sock")
@@ -76,7 +77,7 @@ module Profiler
     # @param frequency [Integer] samples a second of +/profile+ and +/wall+
     # @param max_overhead [Float, nil] the largest share of the process's CPU time that these may take
     # @param most_seconds [Integer] the longest profile that can be requested
-    # @param dimensions [Array<String, Symbol>] labels of samples that a profile has; in engines each value can be a series
+    # @param dimensions [Array<String, Symbol>] labels of samples that a profile has; in backends each value can become a series
     # @raise [ArgumentError] for a value that is not allowed
     def initialize(app = nil, at: AT, permit: nil, token: nil, concurrency: 4, frequency: 100, max_overhead: 0.01, most_seconds: 60,
                    dimensions: %w[endpoint job])
@@ -94,7 +95,7 @@ module Profiler
       @dimensions = dimensions.map(&:to_s)
       @sessions = Sessions.new(concurrency)
       @losses = Losses.new("a request for a profile failed")
-      # Loaded now: to load in a request is to be interrupted in the middle of it.
+      # Everything is loaded now, because loading during a request could be interrupted halfway.
       [Answer, Client, Index, Metrics, Middleware, Query, Threads, (Continuous if defined?(Session))]
     end
 
@@ -107,14 +108,14 @@ module Profiler
       env["REQUEST_METHOD"] == "HEAD" ? Answer.head(response) : response
     end
 
-    # Whether the request has the token, if there is one.
+    # Returns whether the request has the token, if there is one.
     #
     # @api private
     def token?(env) = @checks_origin || @permission.token?(env)
 
     private
 
-    # The path below that of this app; nil outside.
+    # Returns the path below that of this app; nil if it is outside.
     def path_in(env)
       path = env["PATH_INFO"].to_s
       return path unless @app
@@ -170,7 +171,7 @@ module Profiler
       options = kind.mode == :allocations ? { mode: kind.mode } : { mode: kind.mode, **@timed }
       client = Client.of(env)
       profile = @sessions.record(options, seconds, client)
-      # Nobody reads what a client that has gone is answered.
+      # If the client has gone, no one reads this response.
       profile ? Answer.file(path, encode(profile, kind.family)) : Answer.text(503, "the client has gone")
     end
 

@@ -5,7 +5,7 @@ module Profiler
   class Profile
     autoload :Analysis, "#{__dir__}/profile/analysis"
     FINDING = %i[kind text share type weight name path line command].freeze
-    # More rows are all rows.
+    # The largest number of rows; a larger limit means all rows.
     MOST_ROWS = (1 << 32) - 1
     private_constant :Analysis, :FINDING, :MOST_ROWS
 
@@ -28,8 +28,8 @@ module Profiler
       end
     end
 
-    # Adds up several profiles: of the processes of a deployment, or of one process over a day. Each query returns the sum of the
-    # answers. The header notes what differs between them. Threads with the same native id and name are one.
+    # Adds up several profiles, such as those of the processes of a deployment, or of one process over a day. Each query returns
+    # the sum. The header notes what differs between them. Threads with the same native id and name become one.
     #
     # @param profiles [Array<Profile>] one or more, in any order
     # @return [Profile]
@@ -72,7 +72,7 @@ module Profiler
       _gc(place)
     end
 
-    # Writes the profile, readable by its owner alone. An existing file is replaced atomically. Other threads run meanwhile. An
+    # Writes the profile, readable only by its owner. An existing file is replaced atomically. Other threads run meanwhile. An
     # interrupt (Ctrl-C, Timeout, Thread#kill) leaves the existing file unchanged.
     #
     # @param path [String] its extension selects the format: .pb.gz, .html, .svg, .folded, .speedscope.json, .firefox.json,
@@ -87,7 +87,7 @@ module Profiler
       Output.new(path, format: format, **options).write(self)
     end
 
-    # Shows the profile in a browser, as one page without a network. Where there is no browser, the path of the page is printed.
+    # Shows the profile in a browser, as one page that needs no network. Prints the path of the page if there is no browser.
     #
     # @param title [String, nil]
     # @param before [Profile, Array<Profile>, nil] earlier runs: the page then shows what changed since, as {Profile.diff} computes it
@@ -117,7 +117,7 @@ module Profiler
       source && format.to_s == "html" ? with_sources(bytes) : bytes
     end
 
-    # The source files of which the last page has the text: their paths.
+    # The paths of the source files whose text is in the last page.
     #
     # @return [Array<String>, nil]
     # @api private
@@ -128,10 +128,10 @@ module Profiler
       _write_file(path, format, { gzip: gzip, replace: replace, keep: keep, **format_options(**options) })
     end
 
-    # Encodes what an engine gets of the profile.
+    # Encodes the profile as the body of a request to a backend.
     #
     # @param kind [Symbol] +:pprof+, +:pyroscope+ or +:otlp+
-    # @return [String, nil] the body of a request; nil if there is nothing of it
+    # @return [String, nil] the body of a request; nil if there is nothing to send
     # @raise [ArgumentError] for a value that is not allowed
     # @api private
     def upload(kind, **options) = _upload(kind.to_s, options)
@@ -143,7 +143,7 @@ module Profiler
       dump(:pprof)
     end
 
-    # The profile as a table for people, with the findings above it.
+    # Formats the profile as a table for people, with the findings above it.
     #
     # @param limit [Integer] rows; 0 for all
     # @param sort [Symbol] +:self+ or +:total+
@@ -161,7 +161,8 @@ module Profiler
       shown.__send__(:_report, { limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, width: width, **typed(type) })
     end
 
-    # Returns what stands out, in words: at most six facts, the most important first. Waits of idle threads are in no share.
+    # Returns what stands out, in words: at most six facts, the most important first. Shares do not include waits of idle
+    # threads.
     #
     # @return [Array<Hash>] +kind text share type weight name path line command+. +kind+ is +:running+, +:waiting+, +:gvl+, +:gc+,
     #   +:no_cpu+, +:queries+, +:allocations+, +:live+, +:idle+ or +:trust+ (a reason to trust the numbers less). +share+ is from 0
@@ -171,7 +172,7 @@ module Profiler
       _findings.map { |row| FINDING.zip(row).to_h }
     end
 
-    # The heaviest functions.
+    # Returns the heaviest functions.
     #
     # @return [Array<Hash>] +name path first_line self total+, times in nanoseconds, or in the unit of +type+
     def top(limit: 30, sort: :self, type: nil)
@@ -180,7 +181,7 @@ module Profiler
       end
     end
 
-    # The live objects of this profile that are not in +before+, an earlier snapshot of the same session; see
+    # Returns the live objects of this profile that are not in +before+, an earlier snapshot of the same session; see
     # {Session#snapshot}.
     #
     # @param before [Profile] with mode +:heap+
@@ -227,7 +228,7 @@ module Profiler
       Analysis.filter(self, { focus: focus, ignore: ignore, hide: hide }.compact, thread, app_only)
     end
 
-    # The call tree.
+    # Returns the call tree.
     #
     # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
     # @return [Array<Hash>] the roots, the heaviest first: +name path first_line self total children+
@@ -236,7 +237,7 @@ module Profiler
       Analysis.tree(self, typed(type))
     end
 
-    # Details of functions: their callers, callees and lines. Recursive calls count once.
+    # Returns details of functions: their callers, callees and lines. Recursive calls count once.
     #
     # @param pattern [Regexp, String] a name, or a part of the path if it contains a +/+
     # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
@@ -247,13 +248,13 @@ module Profiler
       Analysis.find_methods(self, pattern, typed(type))
     end
 
-    # The details of functions in words, as the command +profiler report --method+ prints them.
+    # Returns the details of functions as text, as the command +profiler report --method+ prints them.
     #
     # @raise [ArgumentError] if there is no such function
     # @api private
     def methods_text(pattern, **options) = Native.methods_text(self, Analysis.functions_like(self, pattern), options)
 
-    # The weight of each line of each file.
+    # Returns the weight of each line of each file.
     #
     # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
     # @return [Hash{String => Hash{Integer => Hash}}] by path, then by line: +self total+; line 0 is unknown
@@ -261,16 +262,16 @@ module Profiler
       Analysis.lines(self, typed(type))
     end
 
-    # The sum of each sample type.
+    # Returns the sum of each sample type.
     #
     # @return [Hash{String => Integer}] nanoseconds, bytes and numbers by the name of the sample type
     def totals
       _types.to_h { |name, _unit, sum| [name, sum] }
     end
 
-    # Compares two sets of profiles, and tells significant changes from chance. A single profile a side is tested by its number
-    # of samples, several also by their spread. The test is corrected for the number of functions: of comparisons between
-    # equals, one in twenty reports anything.
+    # Compares two sets of profiles, and tells significant changes from chance. A single profile per side is tested by its
+    # number of samples, several also by their spread. The test is corrected for the number of functions: of comparisons between
+    # equal sides, one in twenty reports a change.
     #
     # @param before [Profile, Array<Profile>] runs of the one version
     # @param after [Profile, Array<Profile>] runs of the other
@@ -293,19 +294,19 @@ module Profiler
       Profile.diff(self, other, **options)
     end
 
-    # The aggregated samples: each distinct stack of a thread, with its weights.
+    # Returns the aggregated samples: each distinct stack of a thread, with its weights.
     #
     # @return [Array<Sample>]
     def samples
       Sample.all_of(self)
     end
 
-    # The timeline events in the order of time: what each record added to a sample, and what was settled at the end. The events
-    # of a sample add up to the sample, unless {#stats} says +timeline_dropped+.
+    # Returns the timeline events in the order of time: what each record added to a sample, and what was attributed at the end.
+    # The events of a sample add up to the sample, unless {#stats} has +timeline_dropped+.
     #
     #   profile.timeline.lazy.select { |it| it.state == :gvl }.map(&:time).first(3)
     #
-    # Events are created on demand, as a million of them takes much memory.
+    # Events are created on demand, because a million of them takes much memory.
     #
     # @return [Enumerator<TimelineEvent>, nil] nil if the session did not keep one (<tt>timeline: true</tt>)
     def timeline
@@ -313,7 +314,7 @@ module Profiler
       Enumerator.new(size) { |events| TimelineEvent.each_of(self) { |event| events << event } } if size
     end
 
-    # The markers that {Profiler.marker} recorded, in the order of time.
+    # Returns the markers that {Profiler.marker} recorded, in the order of time.
     #
     # @return [Array<Marker>]
     def markers

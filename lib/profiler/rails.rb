@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Another copy of the gem is loaded already: its file is the one to load.
+# If another copy of the gem is already loaded, loads the file of that copy.
 if defined?(Profiler::HOME) && Profiler::HOME != File.expand_path("..", __dir__)
   require "#{Profiler::HOME}/profiler/rails"
   return
@@ -45,8 +45,8 @@ module Profiler
       InRails::Markers.subscribe
     end
 
-    # Late, so that config/initializers may set options. Middlewares of other gems, as Devise's Warden, stand further out than
-    # our second one then.
+    # Runs late, so that config/initializers may set options. Middlewares of other gems, such as Devise's Warden, are then
+    # further out than our second one.
     initializer "profiler.middleware", after: :load_config_initializers, before: :build_middleware_stack do |app|
       options = app.config.profiler.to_h
       next if options[:enabled] == false

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module Profiler
-  # The profile of one request, job or example: of its own fiber and those created in it, and on other threads of what is done
-  # {inside} there.
+  # The profile of one request, job or example. It contains its own fiber and those created in it, and on other threads the work
+  # that is done {inside} there.
   #
-  # A {Policy} begins it, which knows limits and where results go. {Middleware} decides who may request a profile and
-  # where a request ends.
+  # A {Policy} starts it, which knows the limits and where results are stored. {Middleware} decides who may request a profile
+  # and where a request ends.
   class Recording
     # The result of a piece of work.
     #
@@ -14,7 +14,7 @@ module Profiler
     Result = Struct.new(:id, :profile, :reason, :labels, :seconds, :location, keyword_init: true)
 
     attr_reader :reason, :thread
-    # Its start, seconds on the monotonic clock.
+    # The start, in seconds on the monotonic clock.
     attr_reader :began
     # The facts of the work for {Policy#describer}, and the status with which it ended.
     attr_accessor :work, :status
@@ -28,8 +28,8 @@ module Profiler
       @phase = :beginning
     end
 
-    # @param options [Hash, Watch] as for {Profiler.start}, or the watch of which it is a slice
-    # @yield when it has begun, to make it known
+    # @param options [Hash, Watch] as for {Profiler.start}, or the watch that the recording is a slice of
+    # @yield after the start, to register the recording
     def start(options)
       if options.instance_of?(Watch)
         @session = options.slice(@scope)
@@ -41,12 +41,12 @@ module Profiler
       @phase = :open
     end
 
-    # Whether nothing of it is left to do.
+    # Returns whether the recording is completely finished.
     def over?
       @phase == :over || (@phase == :open && !@policy.deadlines.include?(self))
     end
 
-    # Its name in the store, known before it is stored.
+    # Returns its name in the store, which is known before it is stored.
     def id = @id ||= @policy.new_id
 
     # Includes the block in the recording, on any thread and any number of times.
@@ -64,7 +64,7 @@ module Profiler
 
     def seconds = Clock.now - @began
 
-    # Ends the recording. The second call does nothing.
+    # Ends the recording. A no-op when called again.
     #
     # @param labels [Hash] for all of its samples
     # @return [Result, nil] nil if it was not slow enough to be kept, or was over
@@ -93,16 +93,16 @@ module Profiler
       leave if session
     end
 
-    # Leaves the end to somebody else: a body that is sent, or a hijacked connection.
+    # Passes the responsibility for ending the recording to a body that is being sent, or to a hijacked connection.
     def hand_over
       @handed_over = true
       self
     end
 
-    # Whether it is somebody else's to end, or has ended.
+    # Returns whether a body or a hijacked connection now owns the recording, or it has finished.
     def handed_over? = @handed_over || @phase == :over
 
-    # Gives up a recording that did not begin, or that an exception kept from ending. It does nothing if the recording is over.
+    # Gives up a recording that did not start, or that an exception prevented from ending. A no-op if the recording is over.
     def abandon
       @phase = :over
       @policy.deadlines.delete(self)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  # Labels jobs, and counts them in the sessions that run.
+  # Labels jobs, and counts them in the running sessions.
   #
   # @api private
   module Requests

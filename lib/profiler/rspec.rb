@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Another copy of the gem is loaded already: its file is the one to load.
+# If another copy of the gem is already loaded, loads the file of that copy.
 if defined?(Profiler::HOME) && Profiler::HOME != File.expand_path("..", __dir__)
   require "#{Profiler::HOME}/profiler/rspec"
   return
@@ -11,7 +11,7 @@ require_relative "allocation_limit"
 module Profiler
   # Matchers for RSpec, included by +require "profiler/rspec"+.
   module RSpec
-    # See {RSpec#allocate_at_most}.
+    # The matcher of {RSpec#allocate_at_most}.
     class AllocateAtMost
       def initialize(limit)
         @limit = limit

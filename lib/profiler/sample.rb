@@ -39,7 +39,7 @@ module Profiler
       end
     end
   end
-  # In the order of the extension.
+  # The weights, in the order of the extension.
   WEIGHTS = Sample.members.drop(Sample.members.index(:count)).freeze
   private_constant :WEIGHTS
 end

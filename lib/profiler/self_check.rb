@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Profiler
-  # A check of what the profiler needs of a Ruby that is newer than those it was tested with. The first session of a process runs it, and
-  # collects garbage once for it.
+  # Checks the needs of the profiler on a Ruby that is newer than those it was tested with. The first session of a process runs
+  # the check, which collects garbage once.
   module SelfCheck
     OBJECTS = 100
     FRAMES = %w[Profiler::Native.probe Profiler::SelfCheck.probe].freeze

@@ -61,7 +61,7 @@ module Profiler
       end
 
       # @!method covering?
-      #   Whether there is a session that is not of single requests: labels of requests are of use.
+      #   Returns whether a session runs that is not of a single request, so labels of requests are useful.
       #
       #   @api private
 
@@ -82,14 +82,14 @@ module Profiler
 
       private
 
-      # Unclaimed profiles are kept until the next start on the same thread, or after the end of their thread.
+      # Keeps unclaimed profiles until the next start on the same thread, or after the end of their thread.
       def hold(session, starter)
-        # Over a copy, as other threads start sessions meanwhile.
+        # Iterates over a copy, because other threads start sessions meanwhile.
         @running.to_a.each { |it, by| @running.delete(it) if it.unclaimed? && (by == starter || !by.alive?) }
         @running[session] = starter
       end
 
-      # Makes the preparations that the options need.
+      # Prepares what the options need.
       def prepare(options)
         mode = options[:mode] || :cpu
         Interop.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
@@ -97,7 +97,7 @@ module Profiler
         wait_until_started(threads) unless threads.nil? || threads.is_a?(Symbol)
       end
 
-      # A new thread has an id and a stack only once it has run, which takes as long as its first turn.
+      # Waits until the threads have run once. Only then does a new thread have an id and a stack.
       def wait_until_started(threads)
         till = nil
         Array(threads).grep(Thread).each do |thread|
@@ -111,7 +111,8 @@ module Profiler
       end
     end
 
-    # Returns a profile of the session so far, which goes on. With +:heap+ it collects all garbage first, as {#stop} does.
+    # Returns a profile of the session so far; the session keeps running. With +:heap+ it collects all garbage first, as {#stop}
+    # does.
     #
     # @return [Profile]
     # @raise [NotRunning] if it is over
@@ -119,17 +120,17 @@ module Profiler
       _snapshot
     end
 
-    # Returns a profile of what was recorded since the start, or since the last call, and goes on. The next profile begins at the
-    # same clocks: nothing is lost between two, and nothing is in both. With +:heap+ it collects all garbage first; each profile
-    # has the objects that were live at its end.
+    # Returns a profile of what was recorded since the start, or since the last call; the session keeps running. The next
+    # profile begins at the same clocks, so no time is lost between two profiles or in both. With +:heap+ it collects all
+    # garbage first; each profile has the objects that were live at its end.
     #
     # An exception from outside (+Timeout+, +Thread#raise+) can keep the profile from its caller. With a block, the profile counts
     # as received when the block returns; if it does not, the next profile has its contents too.
     #
-    # Other threads can rotate it at the same time: each profile has a part of the time, and no two have the same.
+    # Other threads can rotate the session at the same time: each profile has a part of the time, and no two have the same.
     #
-    # With +gently+ other threads get their turn after each half millisecond of naming functions, and run while the profile is
-    # built. It takes longer then: up to some seconds where other threads compute.
+    # With +gently+, other threads get a turn after each half millisecond of naming functions, and run while the profile is
+    # built. This takes longer: up to some seconds if other threads compute.
     #
     # @param gently [Boolean] whether others run in between
     # @yieldparam profile [Profile]
@@ -139,8 +140,8 @@ module Profiler
       _rotate(gently ? true : false, &block)
     end
 
-    # Begins a session of a single scope, which takes the ticks of this one. It starts and stops nothing of its own, so it is cheap
-    # enough for each request. It has the options of this one.
+    # Starts a session of a single scope, which uses the ticks and the options of this one. It starts and stops no timers or
+    # hooks of its own, so it is cheap enough for each request.
     #
     # @!method slice(scope)
     #   @param scope [Integer] of +Labels.new_scope+, not entered yet
@@ -153,14 +154,14 @@ module Profiler
     # @api private
     def sample_objects(open) = _sample_objects(open)
 
-    # Ends a session of slices if none of them is open.
+    # Ends the parent session if none of its slices is open.
     #
     # @return [Boolean] whether it is over
     # @api private
     def end_unless_sliced = _end_unless_sliced
 
-    # Stops observing until {#resume}. The time until then is not counted, and costs nothing if no other session runs. It does
-    # nothing if the session is already paused.
+    # Stops observing until {#resume}. The time until then is not counted, and there is no overhead if no other session runs. A
+    # no-op if the session is already paused.
     #
     # @return [self]
     # @raise [NotRunning] if it is over
@@ -169,7 +170,7 @@ module Profiler
       self
     end
 
-    # Continues after {#pause}. It does nothing if the session is not paused.
+    # Continues after {#pause}. A no-op if the session is not paused.
     #
     # @return [self]
     # @raise [NotRunning] if it is over
@@ -193,12 +194,12 @@ module Profiler
       @over = true if profile
     end
 
-    # Whether it has ended without returning its profile, as an exception arrived on the way.
+    # Returns whether it has ended without returning its profile, as an exception arrived on the way.
     def unclaimed?
       _stopped? && !@over
     end
 
-    # Ends the session and discards its samples. It does nothing if the session is over.
+    # Ends the session and discards its samples. A no-op if the session is over.
     #
     # @return [nil]
     def discard

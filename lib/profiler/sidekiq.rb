@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Another copy of the gem is loaded already: its file is the one to load.
+# If another copy of the gem is already loaded, loads the file of that copy.
 if defined?(Profiler::HOME) && Profiler::HOME != File.expand_path("..", __dir__)
   require "#{Profiler::HOME}/profiler/sidekiq"
   return
@@ -18,9 +18,10 @@ module Profiler
   #
   # A job requests a profile by an option of its class or of one push: <tt>ImportJob.set("profiler" =>
   # "wall").perform_async(7)</tt>. Its value is true or that of <tt>?profile=</tt>, as <tt>"mode=cpu,wall;interval=500"</tt>.
-  # Whoever pushes jobs can request profiles; +permit+ can check the job where that is not only your app.
+  # Anyone who pushes jobs can request profiles; +permit+ can check the job if that is not only your app.
   class Sidekiq
-    # Not "profile": Sidekiq 8 profiles jobs that have that with Vernier, and they fail where it is not installed.
+    # The option of a job. It is not "profile": Sidekiq 8 profiles such jobs with Vernier, and they fail if that is not
+    # installed.
     OPTION = "profiler"
 
     autoload :Profiles, "#{__dir__}/sidekiq/profiles"
@@ -54,7 +55,7 @@ module Profiler
       end
     end
 
-    # Called by Sidekiq for each job.
+    # Runs a job. Sidekiq calls this for each one.
     def call(_worker, job, queue, &work)
       labels = { job: name_of(job), queue: queue.to_s }
       policy = self.class.policy
@@ -89,12 +90,12 @@ module Profiler
       permit.nil? || policy.calling { permit.call(job) }
     end
 
-    # Whether Active Job counts it.
+    # Returns whether Active Job counts the job.
     def counted_inside?(job)
       job["wrapped"] && defined?(InRails)
     end
 
-    # Jobs of Active Job come in a wrapper.
+    # Returns the name of a job's class. Jobs of Active Job are in a wrapper.
     def name_of(job)
       (job["wrapped"] || job["class"]).to_s
     end

@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
 module Profiler
-  # Where the profiles of a continuous session go.
+  # The destinations of the profiles of a continuous session.
   #
-  # A sink has these methods: +take(profile)+, +own_thread?+ (whether it can only be called on the thread of the periods), +lose(error)+,
-  # +hurry(last)+ and +wait(till)+ (sends what waits), +forked(same)+, +delivered+, +lost+, +error+, +counts+ and +name+.
+  # A sink has these methods: +take(profile)+, +own_thread?+ (whether it can only be called on the thread of the periods),
+  # +lose(error)+, +hurry(last)+ and +wait(till)+ (which flush waiting windows), +forked(same)+, +delivered+, +lost+, +error+,
+  # +counts+ and +name+.
   module Sinks
     autoload :BoundedSocket, "#{__dir__}/sinks/bounded_socket"
     autoload :Endpoint, "#{__dir__}/sinks/endpoint"
@@ -13,14 +14,14 @@ module Profiler
     autoload :Sender, "#{__dir__}/sinks/sender"
     autoload :Service, "#{__dir__}/sinks/service"
 
-    # The engines that can be named, with all else from the environment.
+    # The backends that can be selected by name, and are configured by the environment.
     NAMED = { "pyroscope" => :Pyroscope, "otlp" => :Otlp }.freeze
     private_constant :NAMED
 
     class << self
-      # @param to [Object, Array] engines, their names, directories, and what responds to +call+
+      # @param to [Object, Array] backends, their names, directories, and objects that respond to +call+
       # @return [Array<Plain, Engine>]
-      # @raise [ArgumentError] for what is none of these
+      # @raise [ArgumentError] for anything else
       def of(to)
         (to.is_a?(Array) ? to : [to]).map { |it| one(it) }
       end

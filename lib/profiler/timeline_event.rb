@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Profiler
-  # A share of an aggregated sample, and when the sample got it. +time+ is nanoseconds since the start of the profile: the end
-  # of the time that the share weighs. All else is as in a {Sample}: frames, thread, state and labels are the sample's, weights
-  # the event's own. A wait for the GVL comes as two events, one +:waiting+ and one +:gvl+. Time without a CPU
-  # is an event of its own, +:runnable+, with +count+ 0. Any other event with +count+ 0 is the rest that was attributed when its
+  # A part of an aggregated sample, and when the sample got it. +time+ is in nanoseconds since the start of the profile, at the
+  # end of the time that the event weighs. All else is as in a {Sample}: frames, thread, state and labels are those of the
+  # sample, weights are the event's own. A wait for the GVL is two events, +:waiting+ and +:gvl+. Time without a CPU is an event
+  # of its own, +:runnable+, with +count+ 0. Any other event with +count+ 0 is the remaining time that was attributed when its
   # thread ended, or when the session stopped observing it.
   TimelineEvent = Struct.new(:time, *Sample.members, keyword_init: true) do
     # Yields the events of a profile. Those of one sample share everything but time and weights.

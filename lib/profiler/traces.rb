@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Profiler
-  # The spans of OpenTelemetry, where the app has loaded it: each fiber carries the one that it is in, for sessions with +spans+.
+  # The OpenTelemetry spans of an app that uses it. Each fiber carries its current span, for sessions with +spans+.
   #
-  # It follows contexts as they are attached and detached. Before the first such session it changes nothing.
+  # It follows contexts as they are attached and detached. Before the first such session it changes nothing in the app.
   #
   # @api private
   module Traces
@@ -12,7 +12,7 @@ module Profiler
 
     # Goes before the methods of +OpenTelemetry::Context+.
     module Contexts
-      # An exception from outside that arrives here finds nothing attached yet.
+      # If an exception from outside arrives here, no context is attached yet.
       def attach(context)
         Traces.enter(context)
         super
@@ -40,11 +40,11 @@ module Profiler
         ::OpenTelemetry::Context.singleton_class.prepend(Contexts)
       end
 
-      # Has the spans with which this process enters a trace say which profile they have.
+      # Makes spans with which this process enters a trace name their profile.
       def name_profiles = @names_profiles = true
 
-      # Has this fiber carry the span of a context, by default of the current one. Spans of other processes and those that are not
-      # sampled are none; so is what only looks like a context, and what no Ractor but the main one may see.
+      # Makes this fiber carry the span of a context, by default of the current one. Spans of other processes and unsampled
+      # spans are ignored; so are objects that only look like a context, and those that only the main Ractor may see.
       def enter(context = nil)
         span = ::OpenTelemetry::Trace.current_span(context)
         ids = span.context

@@ -32,12 +32,12 @@ module Docs
   SCENES = {
     "README.md: Profile a command" => { programs: "readme", output: "~> 3.1.0" },
     "README.md: In a program, 2" => { with: "rspec" },
-    "docs/allocations.md: Allocations and the heap, 3" => { prelude: "./expectations" },
+    "docs/allocations.md: Test how much code allocates" => { prelude: "./expectations" },
     "docs/cli.md: Command line" => {
       before: "#{SERVER}; mkdir profiles; cp sample.pb.gz profiles/20261122T003012.123-4711-9f86d081.pb.gz",
       edit: { "main.pb.gz" => "cpu.pb.gz" } # which is no regression
     },
-    "docs/cli.md: Without changing the program" => {
+    "docs/cli.md: Options and environment variables" => {
       before: "export APP_SECONDS=3",
       edit: { "ruby app.rb" => "ruby app.rb & until [ -s app.pid ]; do sleep 0.1; done; sleep 0.5; pid=$(cat app.pid)" }
     },
@@ -46,11 +46,11 @@ module Docs
       before: "export GITHUB_STEP_SUMMARY=summary.md; mkdir bench; cp app.rb bench/checkout.rb
                for i in 1 2 3; do profiler record -q -o main$i.pb.gz -- ruby bench/checkout.rb; done"
     },
-    "docs/from-rperf.md: Files that you have" => {
+    "docs/from-rperf.md: Open your existing files" => {
       before: "gzip -c $DOCS/../../spec/fixtures/shop.rperf.json > rperf.json.gz; profiler convert sample.pb.gz a.folded; mv a.folded rperf.collapsed"
     },
-    "docs/from-stackprof.md: Files that you have" => { before: "ruby -rstackprof -e 'StackProf.run(out: %(stackprof.dump)) { load %(app.rb) }'" },
-    "docs/from-vernier.md: Files that you have" => { before: "gzip -c $DOCS/../../spec/fixtures/shop.vernier.json > old.vernier.json.gz" },
+    "docs/from-stackprof.md: Open your existing files" => { before: "ruby -rstackprof -e 'StackProf.run(out: %(stackprof.dump)) { load %(app.rb) }'" },
+    "docs/from-vernier.md: Open your existing files" => { before: "gzip -c $DOCS/../../spec/fixtures/shop.vernier.json > old.vernier.json.gz" },
     "docs/live.md: Look into a running process" => { programs: "live", output: "~> 3.1.0" },
     "docs/live.md: Start, stop, snapshot: a session in the running process" => { before: SERVER },
     "docs/getting-started.md: The program, 2" => { programs: "started", prelude: "./sales" },
@@ -85,9 +85,9 @@ module Docs
     "docs/recipes.md: A process that hangs now" => { programs: "hangs", before: SERVER.sub("server", "shop"), output: ">= 3.3" },
     "docs/sessions.md: One request of an app" => { prelude: "./web" },
     "docs/sidekiq.md: Sidekiq" => { prelude: "./sidekiq_server" },
-    "docs/tests.md: Tests" => { programs: "recipes" },
-    "docs/tests.md: Tests, 2" => { with: "rspec" },
-    "docs/tests.md: Tests, 3" => { programs: "recipes" },
-    "docs/tests.md: Tests, 4" => { prelude: "./import_test" }
+    "docs/tests.md: A whole suite" => { programs: "recipes" },
+    "docs/tests.md: Single examples in RSpec" => { with: "rspec" },
+    "docs/tests.md: Single examples in RSpec, 2" => { programs: "recipes" },
+    "docs/tests.md: Single tests in minitest" => { prelude: "./import_test" }
   }.freeze
 end

@@ -23,7 +23,7 @@ module Profiler
         @ledger = env[Settings::LEDGER] unless env[Settings::LEDGER].to_s.empty?
       end
 
-      # Whether this process is the first, from now on.
+      # Returns whether this process is the first, from now on.
       def mine?
         return @env[Settings::OWNER] == pid || (@env[Settings::OWNER].nil? && take) unless @ledger
 
@@ -31,7 +31,7 @@ module Profiler
         @mine
       end
 
-      # Whether this process is under +profiler record+.
+      # Returns whether this process is under +profiler record+.
       def by_command?
         !@ledger.nil?
       end
@@ -91,7 +91,8 @@ module Profiler
         ledger.puts(line)
       end
 
-      # Some file systems, and some sandboxes, have no locks. Then two processes that begin at once may both think that they are first.
+      # Some file systems and sandboxes have no locks. Then two processes that start at once may both believe that they are
+      # first.
       def lock(ledger)
         ledger.flock(File::LOCK_EX)
       rescue SystemCallError, NotImplementedError

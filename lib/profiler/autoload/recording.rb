@@ -10,15 +10,15 @@ module Profiler
   module Autoload
     # A session from the start of the process to its end, continued in each forked child.
     #
-    # Before +exec+ it writes what it has. The new program may be a Ruby that owns the plain name, so the file's name
-    # has the pid and the number of times that the process did this. If +exec+ fails, that file is deleted and the
+    # Before +exec+ it writes what it has recorded. The new program may be a Ruby that owns the plain name, so the file's name
+    # contains the pid and the number of times that the process called +exec+. If +exec+ fails, that file is deleted and the
     # recording continues.
     #
-    # It raises nothing into the app once it has started: what goes wrong is said on stderr.
+    # It raises nothing into the app once it has started. Problems are reported on stderr.
     class Recording
-      # Loads the profiler, and starts what is requested by the environment.
+      # Loads the profiler, and starts what the environment requests.
       #
-      # @return [Recording, nil] nil for an always-on session or a control socket, which need nothing else
+      # @return [Recording, nil] nil for an always-on session or a control socket, which need no recording
       # @raise [StandardError] when it cannot start; the message is for people
       def self.start(env = ENV)
         reason = Platform.unsupported_reason
@@ -26,7 +26,7 @@ module Profiler
 
         require_relative "../../profiler"
         settings = Settings.new(env.to_h) # a copy: an app may clear its environment
-        # Processes that this one starts have the same variables.
+        # Processes that this one starts have the same variables, so only the first reports them.
         settings.misspelt.each { |sentence| Losses.say(sentence) } unless env.key?(Settings::OWNER)
         Control.beside(**settings.control) if settings.control?
         return if settings.control_only?
@@ -71,12 +71,12 @@ module Profiler
 
       attr_reader :settings
 
-      # Whether this process is a forked child of the one that started the recording.
+      # Returns whether this process is a forked child of the one that started the recording.
       def child?
         !@pid.equal?(Process.pid) # not ==, which an app may have defined anew
       end
 
-      # Stops the session and writes the files; those of a forked child have its pid in the name. The second call does nothing.
+      # Stops the session and writes the files; those of a forked child have its pid in the name. A no-op when called again.
       #
       # @return [String, nil] the summary, if something was written and it is wanted
       def finish
@@ -94,7 +94,7 @@ module Profiler
         @claim.used(*used.zip(@used).map { |now, before| now - before })
       end
 
-      # A forked child begins with what its parent used.
+      # Starts counting in a forked child from what its parent used.
       def forked
         @used = used
       end
@@ -142,7 +142,7 @@ module Profiler
         [GC.count, GC.respond_to?(:total_time) ? GC.total_time : 0, GC.stat(:total_allocated_objects)]
       end
 
-      # Errors here must not keep the app from exec. Most forked children that call it have no sample, and write nothing.
+      # Errors here must not prevent the app's exec. Most forked children that call exec have no samples, and write no file.
       def before_exec
         @session.pause
         profile = @session.snapshot
@@ -161,7 +161,7 @@ module Profiler
         nil
       end
 
-      # Creates files only now, not at the start: a killed process would leave a part of them.
+      # Creates files only now, not at the start, because a killed process would leave incomplete files.
       def write(profile)
         written = write_each(@plain && !child? ? @settings.paths : paths_of(Process.pid), profile)
         summary(profile, written) unless written.empty? || @settings.quiet? || child?
@@ -206,7 +206,7 @@ module Profiler
         "#{sentence} (#{@claim.by_command? ? "--interval #{interval}" : "#{Settings::INTERVAL}=#{interval}"})"
       end
 
-      # CPU time; if only wall clock time was measured, that of all threads; otherwise the duration.
+      # Returns the CPU time; or if only wall clock time was measured, that of all threads; or else the duration.
       def measured_ns(stats)
         [stats[:cpu_ns], stats[:wall_ns], stats[:duration_ns]].find(&:positive?) || 0
       end

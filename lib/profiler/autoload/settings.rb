@@ -51,10 +51,10 @@ module Profiler
                EXECS].freeze
 
       PREFIX = "PROFILER_"
-      # Variables that others read.
+      # Variables that other parts of the profiler read.
       OTHERS = %w[PROFILER_TOKEN PROFILER_ON_DEMAND].freeze
 
-      # Seconds that PROFILER_DURATION can have: 31 years.
+      # The largest PROFILER_DURATION in seconds: 31 years.
       LONGEST = 1_000_000_000
 
       # The directory of a continuous session, unless OUT names one.
@@ -98,17 +98,17 @@ module Profiler
         @paths = outs.map { |path| File.expand_path(path) }.uniq
       end
 
-      # Whether the files' names were chosen. Otherwise every process adds its pid.
+      # Returns whether the files' names were chosen. Otherwise every process adds its pid.
       def named?
         @named
       end
 
-      # Whether the summary is suppressed.
+      # Returns whether the summary is suppressed.
       def quiet?
         flag?(QUIET)
       end
 
-      # Whether the recording starts paused.
+      # Returns whether the recording starts paused.
       def start_paused?
         flag?(START_PAUSED)
       end
@@ -139,22 +139,22 @@ module Profiler
         }.compact
       end
 
-      # Whether the process has a control socket: see {Profiler.control}.
+      # Returns whether the process has a control socket: see {Profiler.control}.
       def control?
         flag?(CONTROL) || flag?(DUMP_SIGNAL)
       end
 
-      # Keywords for {Control.beside}.
+      # Returns keywords for {Control.beside}.
       def control
         { dump_signal: value(DUMP_SIGNAL) }.compact
       end
 
-      # Whether there is nothing but that.
+      # Returns whether only a control socket is wanted.
       def control_only?
         control? && !@named && [LEDGER, CONTINUOUS, FLIGHT, SIGNAL, DURATION].none? { |name| flag?(name) }
       end
 
-      # Whether the process is profiled continuously: see {Profiler.continuous}.
+      # Returns whether the process is profiled continuously: see {Profiler.continuous}.
       def continuous?
         flag?(CONTINUOUS)
       end
@@ -168,7 +168,7 @@ module Profiler
         { out: value(OUT) || (DIRECTORY unless engines), to: engines, format: format, period: float(PERIOD), keep: number(value(KEEP)) }.compact.merge(session)
       end
 
-      # Whether the process keeps its last minutes: see {Profiler.flight_recorder}.
+      # Returns whether the process keeps its last minutes: see {Profiler.flight_recorder}.
       def flight?
         flag?(FLIGHT)
       end
@@ -193,7 +193,7 @@ module Profiler
         nil
       end
 
-      # A sentence for each variable whose name is nearly one of ours: it was meant, and has no effect.
+      # Returns a sentence for each variable whose name is almost one of ours, which has no effect and is probably misspelt.
       #
       # @return [Array<String>]
       def misspelt
@@ -211,14 +211,14 @@ module Profiler
         it unless it.nil? || it.empty?
       end
 
-      # Refuses what needs a recording, which an always-on session has not.
+      # Refuses variables that need a recording, which an always-on session does not have.
       def demand_no_recording(variable, *more)
         wrong = [DURATION, START_PAUSED, *more].find { |name| flag?(name) }
         wrong = "profiler record" if value(LEDGER)
         raise ArgumentError, "#{wrong} cannot be used with #{variable}" if wrong
       end
 
-      # As {number}, for numbers with a point.
+      # Does what {number} does, for numbers with a decimal point.
       def float(name)
         value(name) && (Float(value(name), exception: false) || value(name))
       end
@@ -237,7 +237,7 @@ module Profiler
         paths.b.split(separator).map { |path| path.force_encoding(paths.encoding) }
       end
 
-      # Whether a page is written, which shows time only with a timeline.
+      # Returns whether a page is written, which shows time only with a timeline.
       def page?
         format ? format == "html" : paths.any? { |path| path.end_with?(".html") }
       end

@@ -23,13 +23,13 @@ module Profiler
         heaviest files of the app are shown. Sources are read from the paths in the profile, or under the directories of --source.
       TEXT
 
-      # Files that are no text.
+      # Compiled files, which contain no source text.
       COMPILED = /\.(?:so|bundle|dll|o)\z/.freeze
 
-      # Number of files, when none is named.
+      # The number of files that are shown if none is named.
       FILES = 3
 
-      # Columns for more than any line of code.
+      # A width in columns that exceeds every line of code.
       WHOLE = 1_000
       private_constant :WHOLE
 
@@ -63,7 +63,7 @@ module Profiler
         0
       end
 
-      # Whether the first argument names a profile, and not the path of a source or a method.
+      # Returns whether the first argument names a profile, and not the path of a source or a method.
       def profile?(argument)
         argument.match?(/\.(?:gz|json|folded|pb|pprof|prof)\z/) || (File.file?(argument) && !argument.match?(/\.(?:rb|erb|rake|ru|gemspec)\z/))
       end

@@ -5,14 +5,14 @@ require_relative "../autoload/claim"
 
 module Profiler
   module CLI
-    # The end of a recording, for people or as JSON: the resources of the program, what stands out, the files, and what to do next.
+    # The end of a recording, for people or as JSON: the resources that the program used, findings, files, and what to do next.
     class Answer
-      # The number of files whose profiles are added up; the largest ones, where there are more.
+      # The largest number of files whose profiles are added up. If there are more, the largest files are.
       MOST_FILES = 64
       NAME = "[profiler]"
       INDENT = " " * (NAME.size + 1)
 
-      # The number of samples, or where there are none of time that of objects.
+      # Describes the number of samples, or of objects if no time was sampled.
       #
       # @param stats [Hash{Symbol => Integer}] those of {Profile#stats}
       # @return [String]
@@ -56,7 +56,7 @@ module Profiler
 
       def profile_of(files)
         largest = files.select { |it| File.file?(it) }.max_by(MOST_FILES) { |it| File.size(it) }
-        # Who is idle shows in a process by itself. A report leaves out the same waits, so that its numbers are these.
+        # Idle threads are found in each process by itself. A report leaves out the same waits, so its numbers are the same.
         profiles = largest.map { |it| Profile.load(it).without_idle }
         profiles.size > 1 ? Profile.merge(*profiles) : profiles.first
       rescue SystemCallError, FormatError => e
@@ -112,7 +112,8 @@ module Profiler
         [*(share && [" (#{text}, overhead #{share} #{of})", " (#{text}, overhead #{share})"]), " (#{text})"]
       end
 
-      # The commands that fit into the line, for the file that was written. The newest .pb.gz here they take by themselves.
+      # Returns the next commands that fit into the line, for the file that was written. By default they read the newest .pb.gz
+      # here.
       def next_step(width)
         file = (@named + @others).find { |it| read_back?(it) }
         return "#{INDENT}profiler view and profiler report read a .pb.gz: --out may be repeated" unless file

@@ -28,7 +28,7 @@ module Profiler
         parser.on("--all-files", "list also files that took less than a hundredth of the loading time") { @all = true }
       end
 
-      # Nothing is kept unless it is requested.
+      # Keeps no file unless one is requested.
       def paths = @outs.empty? ? [] : super
 
       def end_with(took, written, used, program, status)

@@ -77,7 +77,7 @@ module Profiler
         raise Failure.new(e.message, status: 3)
       end
 
-      # Says which limits are on functions that no profile has: they were renamed, or misspelt.
+      # Reports limits for functions that no profile has, because they were renamed or misspelt.
       #
       # @return [Boolean] whether there is one
       def absent(profiles)

@@ -5,7 +5,7 @@ module Profiler
     # Runs a command as if its parent had started it: it gets our signals, and its exit status becomes ours.
     class ChildProcess
       SIGNALS = %w[INT TERM HUP QUIT USR1 USR2 CONT].freeze
-      # Sent by a terminal's keys to all processes in its foreground, so the command has them already.
+      # The signals that a terminal's keys send to all processes in the foreground, so the command has received them already.
       FROM_KEYS = %w[INT QUIT].freeze
 
       # @param env [Hash] for {Process.spawn}
@@ -34,7 +34,7 @@ module Profiler
         end
       end
 
-      # The exit status as of a shell.
+      # Returns the exit status that a shell would have.
       #
       # @param status [Process::Status]
       # @return [Integer]
@@ -52,7 +52,7 @@ module Profiler
       private
 
       def spawn
-        # As a pair, so that no shell reads the command.
+        # The command is passed as a pair, so that no shell parses it.
         program, *arguments = @command
         @pid = Process.spawn(@env, [program, program], *arguments)
         forward(@early.shift) until @early.empty?
@@ -72,7 +72,7 @@ module Profiler
         end
       end
 
-      # From here on the command may have handlers of its own for signals that it inherited as ignored, as Puma has.
+      # From here on the command may handle signals that it inherited as ignored, as Puma does.
       def forward_ignored(before)
         before.each { |signal, handler| handle(signal) if handler == "IGNORE" }
       end

@@ -10,12 +10,12 @@ module Profiler
     class Command
       include Lines
 
-      # Characters of strings in JSON that are nothing but harm on a terminal.
+      # Characters in JSON strings that can only do harm on a terminal.
       HARMFUL = /[\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/.freeze
       private_constant :HARMFUL
 
       class << self
-        # Its line in the list of commands.
+        # The command's line in the list of commands.
         def summary
           self::SUMMARY
         end
@@ -56,7 +56,7 @@ module Profiler
         raise NotImplementedError
       end
 
-      # Whether options may stand among and after the arguments. They may not before another program's command line.
+      # Returns whether options may stand among and after the arguments. Before another program's command line they may not.
       def options_anywhere?
         true
       end
@@ -107,7 +107,7 @@ module Profiler
         harmless(JSON.generate(textual(value), indent: "  ", space: " ", object_nl: "\n", array_nl: "\n"))
       end
 
-      # Escapes what JSON may have as it is, and a terminal may not: controls beyond ASCII, and what turns the direction of text.
+      # Escapes characters that JSON allows and a terminal should not get: controls beyond ASCII, and changes of text direction.
       def harmless(json) = json.gsub(HARMFUL) { |it| format("\\u%04x", it.ord) }
 
       # The value with all strings as text. A path is bytes.
@@ -124,7 +124,7 @@ module Profiler
         self.class.name[/\w+\z/].downcase
       end
 
-      # Loaded this late, as help must work where the extension does not load.
+      # Loads the profiler this late, because help must work even if the extension does not load.
       def load_profiler
         require_relative "../platform"
         reason = Platform.unsupported_reason

@@ -27,7 +27,7 @@ module Profiler
         File.open(file, "wbx", 0o600) { |it| it.write(page) }
       end
 
-      # For +--json+.
+      # Returns the facts for +--json+.
       def facts(file)
         before, after = @names
         { file: file, format: "html", bytes: File.size(file), before_files: before, after_files: after }

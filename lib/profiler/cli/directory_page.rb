@@ -9,7 +9,7 @@ module Profiler
     # all periods. Of one process and day, they have at most {MOST} characters: else the profiles of several periods are merged.
     class DirectoryPage
       MOST = 10_000_000
-      # Seconds of one profile in the page. They are tried one after the other; nil leaves each file as it is.
+      # Lengths of one profile in the page, in seconds, which are tried one after the other; nil leaves each file as it is.
       LENGTHS = [nil, 300, 600, 900, 1800, 3600, 7200, 21_600, 86_400].freeze
       DAY = 86_400
       NAME = /\A\d{8}T\d{6}\.\d{3}-(\d+)-\h{8}\./.freeze
@@ -18,7 +18,7 @@ module Profiler
       Source = Struct.new(:path, :pid, :bytes)
       # A span of one process: the native file, the packed facts, and when it begins and ends, in ms.
       Part = Struct.new(:file, :facts, :from, :to, :files) do
-        # In base64.
+        # Returns the size in base64.
         def size = (file.bytesize + facts.bytesize + 4) * 4 / 3
       end
 
@@ -69,8 +69,8 @@ module Profiler
 
       def day_of(path) = File.basename(path)[0, 8]
 
-      # The first length is guessed by the sizes of the files. Profiles of one program share names and stacks, so that 16 of them
-      # take a third when they are merged.
+      # Adds a day of a process. The first length is guessed from the sizes of the files. Profiles of one program share names
+      # and stacks, so 16 of them take a third when they are merged.
       def add_day(pid, files)
         size = files.sum(&:bytes) * 4 / 3
         at = LENGTHS.index { |length| size / (files_in(files, length)**0.4) <= MOST } || (LENGTHS.size - 1)
@@ -80,10 +80,10 @@ module Profiler
         add(pid, parts, cells) if parts.any?
       end
 
-      # About how many files a part of that length has.
+      # Estimates how many files a part of that length has.
       def files_in(files, length) = length ? [files.size * length / DAY.to_f, 1].max : 1
 
-      # Only the profiles of one part are in memory at once.
+      # Builds the parts. Only the profiles of one part are in memory at once.
       def parts_of(files, length)
         profiles = files.lazy.filter_map { |it| yield it.path }
         profiles.chunk_while { |one, other| length && middle(span(one)) / length == middle(span(other)) / length }.map { |it| part(it) }.to_a
@@ -114,7 +114,8 @@ module Profiler
         @processes[pid] ||= { pid: pid, program: profile.meta[:program], cells: [] }
       end
 
-      # When the profile begins and ends, and how busy the process was: its CPU time, or else what did not wait.
+      # Describes when the profile begins and ends, and how busy the process was: its CPU time, or else the time spent not
+      # waiting.
       def cell(profile)
         @kind ||= profile.totals.key?("cpu") ? "cpu" : "wall"
         [*span(profile), @kind == "cpu" ? profile.totals.fetch("cpu", 0) : awake(profile)]
@@ -131,7 +132,7 @@ module Profiler
         [from, from + (profile.stats[:duration_ns] / 1_000_000)]
       end
 
-      # In seconds.
+      # Returns the middle in seconds.
       def middle(span) = span.sum / 2000
 
       def processes = @processes.values

@@ -6,7 +6,7 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler doctor+: whether, how well and at what cost this Ruby can be profiled on this machine.
+    # +profiler doctor+: whether, how finely and with what overhead this Ruby can be profiled on this machine.
     class Doctor < Command
       include Color
 

@@ -19,7 +19,7 @@ module Profiler
         the dump takes a second, and methods have their bare names.
       TEXT
 
-      # Seconds between two dumps.
+      # The allowed seconds between two dumps.
       PAUSES = (0.1..3_600).freeze
 
       def initialize

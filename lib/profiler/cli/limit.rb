@@ -23,7 +23,7 @@ module Profiler
       end
 
       # @param profiles [Array<Profile>] runs, of which the mean counts
-      # @return [Array<Hash>] +name limit ok+ and +share+ or +weight+, for each function; an absent one weighs nothing
+      # @return [Array<Hash>] +name limit ok+ and +share+ or +weight+, for each function; an absent function has weight 0
       def check(profiles, type)
         sums = Hash.new(0.0)
         profiles.each do |profile|
@@ -37,12 +37,12 @@ module Profiler
         sums.map { |name, it| { name: name, limit: @text, ok: it <= (@share || @weight), (@share ? :share : :weight) => it } }
       end
 
-      # Whether one of the profiles has such a function.
+      # Returns whether one of the profiles has such a function.
       def any_in?(profiles)
         profiles.any? { |profile| Native.functions(profile).any? { |name, *| name.match?(@pattern) } }
       end
 
-      # As it was written, without its limit.
+      # Returns the function as the user wrote it, without its limit.
       def to_s = @name || "/#{@pattern.source}/"
 
       private

@@ -4,19 +4,19 @@ module Profiler
   module CLI
     # Lines that fit the terminal.
     module Lines
-      # Without a terminal, or where it does not say its size.
+      # The width if there is no terminal, or if it does not report its size.
       COLUMNS = 80
       # A smaller number in +COLUMNS+ is not believed.
       LEAST_COLUMNS = 20
       # A name or a path is cut to no less.
       LEAST = 12
 
-      # Whether characters beyond ASCII are shown as such.
+      # Returns whether characters beyond ASCII are shown as such.
       def self.utf8? = Encoding.default_external == Encoding::UTF_8
 
       private
 
-      # The columns that a line may have: those of the terminal, else of the variable +COLUMNS+.
+      # Returns the width of a line in columns: that of the terminal, or else of the variable +COLUMNS+.
       #
       # @param io [IO] the output
       def columns(io = $stdout)

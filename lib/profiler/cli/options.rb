@@ -106,7 +106,7 @@ module Profiler
         raise Failure, "cannot look for profiles here: #{CLI.reason(e)}"
       end
 
-      # As {Lines#fit}, unless paths are to be whole.
+      # Shortens the text as {Lines#fit} does, unless whole paths are requested.
       def fit(text, columns)
         @full_paths ? text : super
       end

@@ -2,9 +2,9 @@
 
 module Profiler
   module CLI
-    # Shows long work as a single line on a terminal, and nothing elsewhere.
+    # Shows the progress of long work as a single line on a terminal, and stays silent elsewhere.
     class Progress
-      # Seconds before the line appears.
+      # The delay before the line appears, in seconds.
       AFTER = 0.5
 
       # @param io [IO] the terminal, if it is one
@@ -16,7 +16,7 @@ module Profiler
         @shown = false
       end
 
-      # Yields each name, and shows which one.
+      # Yields each name, and shows which one is being processed.
       #
       # @param verb [String] +reading+
       # @param names [Array<String>]

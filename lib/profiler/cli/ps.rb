@@ -16,7 +16,7 @@ module Profiler
         It lists the processes for top, dump, start, stop, snapshot and record --pid. A process can be reached if it was started with PROFILER_CONTROL=1 and profiler/autoload, or calls
         Profiler.control. Root sees the processes of all users.
       TEXT
-      # Characters of a cell.
+      # The largest number of characters in a cell.
       LONGEST = 4_096
       TITLES = %w[PID AGE THREADS SESSIONS RUBY PROGRAM].freeze
       private_constant :LONGEST, :TITLES

@@ -37,9 +37,9 @@ module Profiler
         status is the command's; 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
       TEXT
 
-      # The modes, where none is given: the answer can be that a program waited.
+      # The modes if none is given: the reason for a slow program can be that it waited.
       MODES = Platform::TIME_MODES.join(",")
-      # The same in the help, which is that of any Ruby.
+      # The default modes as the help shows them, on any Ruby.
       DEFAULT_MODES = "cpu,wall; before Ruby 3.3 cpu"
 
       # Options that become variables for the program, with their help.
@@ -58,7 +58,7 @@ module Profiler
 
       # Options of Ruby with which it runs no program.
       RUN_NOTHING = %w[-c -h --help --version --copyright --dump].freeze
-      # Bytes of temporary files that have to fit.
+      # The number of bytes that must fit for temporary files.
       OWN_BYTES = 1 << 16
       # Signals that end a recording of another process, whose profile is then written.
       ENDS = %w[INT TERM HUP].freeze
@@ -69,7 +69,7 @@ module Profiler
 
       def initialize
         super
-        # All are set or cleared: values of an outer profiler or a shell are not ours.
+        # All variables are set or cleared: values of an outer profiler or a shell are not ours.
         @env = Settings::NAMES.to_h { |name| [name, nil] }
         @env[Settings::MODE] = MODES
         @outs = []
@@ -131,7 +131,7 @@ module Profiler
         in_own_directory { |directory| run_in(directory, command) }
       end
 
-      # Runs the block with a directory for what is not kept, readable by us alone.
+      # Runs the block with a directory for temporary files, which only this user can read.
       def in_own_directory
         directory = own_directory
         yield directory
@@ -139,7 +139,7 @@ module Profiler
         FileUtils.rm_rf(directory) if directory
       end
 
-      # The system's directory for such files may be full: then it is beside the profile.
+      # If the system's directory for temporary files is full, creates one beside the profile.
       def own_directory
         reasons = [nil, *@paths.map { |it| File.dirname(it) }].uniq.map do |place|
           directory = Dir.mktmpdir(place ? ".profiler-record-" : "profiler-record-", place)
@@ -160,7 +160,7 @@ module Profiler
         record(File.join(directory, "ledger"), command)
       end
 
-      # Whether no file could be read again, as the findings need it.
+      # Returns whether no file could be read again, as the findings need it.
       def unreadable?
         !@env[Settings::QUIET] && !@env[Settings::FORMAT] && readable(@paths).empty?
       end
@@ -177,7 +177,7 @@ module Profiler
         nil # {#check} says so
       end
 
-      # Absolute paths, as the command may change the directory before it starts a Ruby.
+      # Returns absolute paths, as the command may change the directory before it starts a Ruby.
       def paths
         outs = @outs.empty? ? [Settings.default_out(@env[Settings::FORMAT])] : @outs
         outs.map do |file|
@@ -196,7 +196,7 @@ module Profiler
         raise Failure, e.message
       end
 
-      # The message of a session's keyword, as of the option that sets it.
+      # Rewrites the message about a session's keyword in terms of the option that sets it.
       def in_terms_of_options(message)
         message.gsub(KEYWORD) { "--#{$1.tr("_", "-")}#{$2}" }.gsub(SYMBOL, "").sub("an Array of these", "or several with commas between")
                .sub(/(?<=--mode )\[(.*?)\]/) { $1.empty? ? "\"\"" : $1.delete(" ") }
@@ -218,7 +218,7 @@ module Profiler
         @env.merge(
           Settings::LEDGER => ledger,
           "RUBYOPT" => ["-rprofiler/autoload", ENV["RUBYOPT"]].compact.join(" ").strip,
-          # Also for a program under Bundler, whose Gemfile does not contain this gem.
+          # RUBYLIB also works for a program under Bundler whose Gemfile does not contain this gem.
           "RUBYLIB" => [lib, ENV["RUBYLIB"]].compact.reject(&:empty?).join(File::PATH_SEPARATOR)
         )
       end
@@ -269,7 +269,7 @@ module Profiler
         [reader, writer].compact.each(&:close)
       end
 
-      # Begins a session in another process.
+      # Starts a session in another process.
       #
       # @return [Integer] its number
       def begin_in(client, bound: false)
@@ -280,7 +280,7 @@ module Profiler
         raise Failure, in_terms_of_options(e.message)
       end
 
-      # Prints the answer, and opens the page. Errors here leave the status as it is, which is the command's.
+      # Prints the summary, and opens the page. Errors here do not change the exit status, which is the command's.
       def end_with(took, written, used, command, status)
         return nothing_written(command, status) if written.empty?
 
@@ -293,7 +293,7 @@ module Profiler
         CLI.complain(e.message)
       end
 
-      # How a command ended that failed.
+      # Describes how a failed command ended.
       def ended(status)
         return "killed by #{ChildProcess.signal_name(status)}" if status.signaled?
 
@@ -323,7 +323,7 @@ module Profiler
         CLI.complain "no profile was written: #{why}"
       end
 
-      # The option with which Ruby runs nothing, if there is one.
+      # Returns the option that makes Ruby run no program, or nil.
       def option_without_program((program, *arguments))
         return unless File.basename(program).start_with?("ruby")
 

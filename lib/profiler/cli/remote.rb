@@ -30,7 +30,8 @@ module Profiler
         raise UsageError, "one process is needed (profiler #{self.class::USAGE}); profiler ps lists them"
       end
 
-      # Requests a profile, and writes it to these files. A session that is stopped for that keeps its profile until it is written.
+      # Requests a profile, and writes it to these files. A session that is stopped for it keeps its profile until it is
+      # written.
       #
       # @param request [Hash]
       # @param paths [Array<String>]
@@ -60,7 +61,7 @@ module Profiler
         nil # it has gone, or is of an older version
       end
 
-      # Says on stderr what stands out, and where the files are.
+      # Prints on stderr what stands out, and where the files are.
       def say_answer(profile, paths)
         color = Color.enabled?(@color || "auto", $stderr)
         findings = Native.findings_text(short(profile), { width: columns($stderr), color: color })

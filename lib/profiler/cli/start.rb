@@ -5,7 +5,7 @@ require_relative "remote"
 
 module Profiler
   module CLI
-    # +profiler start PID+: begins a session in a running process.
+    # +profiler start PID+: starts a session in a running process.
     class Start < Record
       include Remote
 

@@ -4,7 +4,7 @@ require_relative "record"
 
 module Profiler
   module CLI
-    # +profiler stat -- CMD+: the answer of {Record} without a file.
+    # +profiler stat -- CMD+: the summary of {Record} without a file.
     class Stat < Record
       SUMMARY = "Runs a command and says what it used and where its time went."
       USAGE = "stat [options] -- COMMAND [ARGUMENTS]"
@@ -19,12 +19,12 @@ module Profiler
 
       private
 
-      # No profile stays, so nothing of it can be chosen.
+      # Defines no options for output, because no profile is kept.
       def output_options(parser)
         parser.on("--output FILE", "write the answer to FILE, not to stderr, where the command may print too") { |file| @answer_file = non_empty("--output", file) }
       end
 
-      # The file is opened first, so that errors come early.
+      # The file is opened first, so that errors are reported before the program runs.
       def call(command)
         @answer_io = open_answer if @answer_file
         super

@@ -24,12 +24,12 @@ module Profiler
         Marks before a row (^ and v, where there are no arrows) say that it rises or falls by a twentieth or more.
       TEXT
 
-      # Seconds of a window.
+      # The allowed length of a window, in seconds.
       WINDOWS = (0.1..3_600).freeze
-      # Samples a second: enough for a screen, and one percent of a core at most.
+      # Samples per second: enough for a screen, and at most one percent of a core.
       FREQUENCY = "100"
 
-      # Options that become the session's, with their help: not those of a process from its start to its end.
+      # Options that become the session's, with their help, without those for a process from its start to its end.
       OPTIONS = VARIABLES.reject { |_, (variable, _)| [Settings::DURATION, Settings::SIGNAL].include?(variable) }.merge(
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread"],
         "--frequency HZ" => [Settings::FREQUENCY, "samples a second, in place of --interval (default #{FREQUENCY})"]
@@ -85,7 +85,7 @@ module Profiler
         0
       end
 
-      # Whether waits are measured there, and no system call is ended for them.
+      # Returns whether waits are measured in that process, so that no system call is ended for them.
       def measures_waits?(who)
         version = who.fetch("ruby")[/\d+\.\d+/] || "0"
         (version.split(".").map(&:to_i) <=> [3, 3]) >= 0

@@ -55,7 +55,7 @@ module Profiler
         0
       end
 
-      # A tree is as deep as its stacks: each node is a line, without an indent, and nothing calls itself.
+      # Prints each node on a line without an indent or recursion, because a tree can be as deep as its stacks.
       def print_tree(profile, path)
         type = type_of(profile)
         head = json(file: path, type: type, total: profile.totals.fetch(type, 0))

@@ -76,7 +76,7 @@ module Profiler
       # @return [String] the file for the viewer. It is not removed at the end, as the browser reads it later.
       def written(path)
         profile = read_busy(path)
-        # Only in the order of time does a timeline show what was done when.
+        # A timeline is drawn in the order of time by default, which shows what was done when.
         @style ||= "flamechart" if @viewer == "svg" && profile.timeline
         options = { type: @type, style: @style, source: @source }.compact
         name = File.basename(path).sub(/(\.pb)?\.\w+\z/, "")

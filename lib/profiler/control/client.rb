@@ -8,42 +8,43 @@ require_relative "place"
 
 module Profiler
   class Control
-    # The other end of a control socket: a process that asks another one. Whoever answers may be another user's process, and may say
-    # anything, slowly or without an end: each answer has one deadline and a bound, and its parts are checked.
+    # The client side of a control socket. The other process may belong to another user, and may send anything, slowly or
+    # without an end. So each response has one deadline and a size limit, and its parts are checked.
     class Client
-      # Seconds that an answer may take: what Ruby is needed for, and what it is not.
+      # The longest time in seconds that a response may take: for requests that need Ruby, and for others.
       PATIENCE = 70
       SHORT = 10
-      # Seconds in which all processes that are listed have to answer.
+      # The time in seconds in which all listed processes must respond.
       LISTING = 3
       # Requests that are answered without Ruby.
       WITHOUT_RUBY = %w[who dump].freeze
-      # The parts of an answer that a request promises.
+      # The parts of a response that each request promises.
       PARTS = { "who" => { "pid" => Integer, "program" => String, "ruby" => String, "threads" => Integer }, "start" => { "session" => Integer },
                 "sessions" => { "sessions" => Array } }.freeze
-      # Characters that are nothing but harm on a terminal. The process may be another user's.
+      # Characters that can only do harm on a terminal. The process may belong to another user.
       CONTROL = /[[:cntrl:]\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069&&[^\n]]/
-      # The longest line of an answer, the most bytes that may follow it, and the longest error that is shown.
+      # The longest line of a response, the most bytes that may follow it, and the longest error that is shown.
       LONGEST = 1 << 20
       MOST_BYTES = 1 << 30
       LONGEST_ERROR = 1_000
-      # Bytes that are read at once.
+      # The number of bytes that are read at once.
       PIECE = 1 << 18
-      # Processes that are asked at once.
+      # The number of processes that are queried at once.
       TOGETHER = 64
       private_constant :SHORT, :WITHOUT_RUBY, :PARTS, :CONTROL, :LONGEST, :MOST_BYTES, :LONGEST_ERROR, :PIECE, :TOGETHER
 
-      # Raised if there is no answer; the message is for people.
+      # Raised if there is no response; the message is for people.
       class Failed < Error; end
 
-      # Raised if there is no answer in time.
+      # Raised if there is no response in time.
       class Silent < Failed; end
 
       class << self
-        # Asks all processes that can be reached, at once. Sockets that processes left behind are removed.
+        # Queries all reachable processes at once. Sockets that processes left behind are removed.
         #
         # @param request [Hash]
-        # @return [Array(Array<Array(String, Hash)>, Array<String>)] the sockets with their answers, and those that did not answer
+        # @return [Array(Array<Array(String, Hash)>, Array<String>)] the sockets with their responses, and those without a
+        #   response
         def ask_all(request)
           asked = Place.all.flat_map(&:sockets).uniq.each_slice(TOGETHER).flat_map do |paths|
             paths.map { |path| Thread.new { [path, answer_of(path, request)] } }.map(&:value)
@@ -76,7 +77,7 @@ module Profiler
           nil
         end
 
-        # @return [Hash, nil, Symbol] nil if nobody is there, or no profiler; +:silent+ if there is no answer in time
+        # @return [Hash, nil, Symbol] nil if no process or no profiler is there; +:silent+ if there is no reply in time
         def answer_of(path, request)
           client = new(path)
           client.ask(request, LISTING).first
@@ -107,7 +108,7 @@ module Profiler
             "(its user is #{user(process)})"
         end
 
-        # Not by /proc, which macOS has not.
+        # Does not use /proc, which macOS does not have.
         def there?(process)
           Process.kill(0, Integer(process, 10)).positive?
         rescue Errno::EPERM
@@ -133,7 +134,7 @@ module Profiler
         @path = path
         @read = String.new(encoding: Encoding::BINARY)
         @socket = Socket.new(:UNIX, :STREAM)
-        # Where nobody accepts, it would wait for ever.
+        # A blocking connect would wait for ever if no process accepts.
         @socket.connect_nonblock(Addrinfo.unix(path))
         connected = true
       rescue Errno::ECONNREFUSED, Errno::ENOENT
@@ -147,7 +148,7 @@ module Profiler
         @socket&.close unless connected
       end
 
-      # Sends a request, and waits for the answer.
+      # Sends a request, and waits for the response.
       #
       # @param request [Hash] see docs/live.md
       # @param patience [Numeric] seconds until the whole answer has to be there
@@ -180,14 +181,14 @@ module Profiler
 
       private
 
-      # Its process is gone. Another client may do the same.
+      # Removes the socket of a process that is gone. Another client may do the same at the same time.
       def remove_left
         File.unlink(@path) if File.socket?(@path) && File.owned?(@path)
       rescue SystemCallError
         nil
       end
 
-      # @return [Hash] the answer
+      # @return [Hash] the response
       def checked(head, parts)
         raise Failed, "no answer from #{@path}: it is no socket of profiler" unless head.is_a?(Hash)
         raise Failed, Client.harmless(head["error"].to_s)[0, LONGEST_ERROR] if head["error"]
@@ -223,7 +224,7 @@ module Profiler
         @read.slice!(0, count)
       end
 
-      # Reads what has come, or waits for it. Nil at the end.
+      # Reads what has arrived, or waits for it. Returns nil at the end.
       def fill
         loop do
           part = @socket.read_nonblock(PIECE, exception: false)

@@ -2,7 +2,8 @@
 
 module Profiler
   class Control
-    # A directory of control sockets. It belongs to one user, and nobody else may enter it. A socket is named by its process.
+    # A directory of control sockets. It belongs to one user, and only that user may enter it. Each socket is named by its
+    # process.
     class Place
       # The setting that has a directory, or switches the socket on.
       VARIABLE = "PROFILER_CONTROL"
@@ -36,7 +37,8 @@ module Profiler
           own = of(Process.euid).map { |it| new(it, Process.euid) }
           return own unless Process.euid.zero?
 
-          # The name of a directory says whose it is, and nobody else's counts. One that root has named may be anybody's.
+          # The name of a directory says which user it belongs to. Directories of other owners are skipped, unless root named
+          # them.
           others = [*Dir["/tmp/profiler-*"], *Dir["/run/user/*/profiler"]].map { |it| new(it, Integer(it[/\d+/], 10)) if it.match?(/\d/) }
           [*own, *others.compact, *([new(named, File.stat(named).uid)] if named && File.exist?(named))].uniq(&:to_a)
         end
@@ -73,7 +75,7 @@ module Profiler
       # @return [Array(String, Integer)] the path and the user
       def to_a = [@path, @uid]
 
-      # Whether it is of the user of this process.
+      # Returns whether the directory belongs to the user of this process.
       def ours? = @uid == Process.euid
 
       # Listens in it for this process. Sockets of processes that were killed are removed.
@@ -116,7 +118,7 @@ module Profiler
         raise Error, "#{@path} is not a directory of this user alone, so no control socket is there (its mode must be 0700)" unless private?
       end
 
-      # Makes the directory, and those in which it lies.
+      # Creates the directory and its parents.
       def make(path, mode)
         Dir.mkdir(path, mode)
       rescue Errno::EEXIST
@@ -126,7 +128,8 @@ module Profiler
         retry
       end
 
-      # Removes sockets on which nobody listens. A process that is not here may be of another container, and listen.
+      # Removes sockets without a listener. Keeps those of processes that are not visible here: these may be in another
+      # container.
       def sweep
         sockets.each do |path|
           pid = Integer(File.basename(path)[/\A\d+/].to_s, 10, exception: false)
@@ -143,7 +146,7 @@ module Profiler
         true
       end
 
-      # Whether it is a directory that its user alone, and root, can enter.
+      # Returns whether it is a directory that its user alone, and root, can enter.
       def private?
         stat = File.lstat(@path)
         stat.directory? && stat.uid == @uid && (stat.mode & 0o077).zero?

@@ -6,7 +6,7 @@ module Profiler
   class Control
     # The sessions that other processes began over the socket.
     class Sessions
-      # Sessions at once.
+      # The largest number of concurrent sessions.
       MOST = 16
       # Options whose values are Symbols.
       SYMBOLS = %i[mode engine threads gc].freeze
@@ -15,7 +15,7 @@ module Profiler
                    trim_path name metadata].freeze
       private_constant :MOST, :SYMBOLS, :OPTIONS
 
-      # The head of an answer that is none.
+      # Returns the head of a response that reports an error.
       #
       # @param message [String]
       # @return [String]
@@ -23,14 +23,14 @@ module Profiler
 
       def initialize
         @last = 0
-        # By number. Each has the connection with which it ends, if it does. One that was stopped with +keep+ has its profile, until a
-        # client forgets it: the client may have no place for it.
+        # The sessions, by number. Each may have a connection with which it ends. One that was stopped with +keep+ has its
+        # profile until a client forgets it, because the client may have failed to store it.
         @running = {}
       end
 
       # @param connection [Integer]
       # @param line [String] the request
-      # @return [Array(String, String)] the head of the answer and its body
+      # @return [Array(String, String)] the head of the response and its body
       def answer(connection, line)
         request = JSON.parse(line, symbolize_names: true)
         case request.fetch(:do)
@@ -50,7 +50,7 @@ module Profiler
         @running.select { |_number, it| it[:connection] == connection }.each_key { |number| @running.delete(number)[:session].discard }
       end
 
-      # Ends all, without their profiles.
+      # Ends all sessions without their profiles.
       def discard
         @running.each_value { |it| it[:session].discard }
         @running.clear
@@ -98,7 +98,7 @@ module Profiler
         with_body(number, body)
       end
 
-      # A session that runs goes on.
+      # Forgets the profile of a session that was stopped. A running session continues.
       def forget(request)
         number, it = find(request)
         raise ArgumentError, "session #{number} runs: stop it" unless it.key?(:body)

@@ -4,8 +4,8 @@ require_relative "sql"
 
 module Profiler
   module InRails
-    # Turns Active Support's notifications into markers: SQL without its values, templates, and caches without their keys. It
-    # does nothing where no session runs.
+    # Turns Active Support's notifications into markers: SQL without its values, templates, and caches without their keys. Does
+    # no work if no session runs.
     module Markers
       class << self
         # Subscribes once in a process.
@@ -31,7 +31,7 @@ module Profiler
           end
         end
 
-        # Keeps errors of this module from the app, and no others: a time-out that arrives meanwhile is raised after it.
+        # Rescues this module's own errors, and only these: a time-out that arrives meanwhile is raised afterwards.
         def readable(name, &block)
           Losses.own(Losses::OF_APPS, ->(error) { "#{name} (not read: #{error.class})" }, &block)
         end

@@ -26,7 +26,7 @@ module Profiler
       # @param dialect [Symbol] +:postgresql+, +:mysql+, +:sqlite+, or +:unknown+
       # @return [String]
       def self.without_values(sql, dialect:)
-        # Not cut at LONGEST before it is read, as that could cut a string open.
+        # The statement is not cut at LONGEST before it is parsed, because that could cut a string literal in half.
         text = Scanner.new(utf8(sql.byteslice(0, READ)), dialect).without_values
         text.gsub(LISTS, "?").gsub(/\s+/, " ").strip[0, LONGEST]
       end

@@ -6,7 +6,7 @@ module Profiler
     class Body
       # @param body the app's
       # @param recording [Recording]
-      # @yield once, after all of it was sent
+      # @yield once, after all of the body was sent
       def initialize(body, recording, &finish)
         @body = body
         @recording = recording
@@ -31,8 +31,8 @@ module Profiler
         @finish.call unless @pending
       end
 
-      # Closes the body as well, as Rack demands. Rails returns an Enumerator where the body is not an Array: then the work is
-      # still to come.
+      # Closes the body as well, as Rack requires. If the body is not an Array, Rails returns an Enumerator; then the work is
+      # still to be done.
       def to_ary
         parts = @recording.inside { @body.to_ary }
         @pending = parts.is_a?(Enumerator)
@@ -41,7 +41,7 @@ module Profiler
         @finish.call unless @pending
       end
 
-      # Passes the stream to the body, which may hand it to somebody who closes it later.
+      # Passes the stream to the body, which may hand it to other code that closes it later.
       def call(stream)
         @recording.inside { @body.call(stream) }
         Hijack.until_closed(stream, &@finish)
@@ -64,7 +64,8 @@ module Profiler
 
       private
 
-      # Ends the recording after the first pass. A second one, as by Rack::ETag and the server, repeats the same work.
+      # Ends the recording after the first pass. A second pass, for example by Rack::ETag and then the server, repeats the same
+      # work.
       def finish_after(parts)
         Enumerator.new do |out|
           @recording.inside { parts.each { |it| out << it } }

@@ -6,11 +6,12 @@ module Profiler
     # row leads to the page of its profile.
     class Index
       LIST = "list"
-      # Rows of the page.
+      # The largest number of rows in the page.
       MOST = 100
-      # Seconds that a response may take to read profiles. Those that are left have rows without facts; the next response has more.
+      # The time in seconds that a response may take to read profiles. The remaining rows have no facts; the next response has
+      # more.
       PATIENCE = 2.0
-      # The page has no script and loads nothing.
+      # The content security policy: the page has no script and loads no resources.
       POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
       HEADERS = { "content-type" => "text/html; charset=utf-8", "content-security-policy" => POLICY, "cache-control" => "no-store",
                   "x-content-type-options" => "nosniff", "referrer-policy" => "no-referrer" }.freeze

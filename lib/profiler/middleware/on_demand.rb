@@ -3,10 +3,10 @@
 module Profiler
   class Middleware
     # Permits and profiles requests at its place in the stack of middlewares, for a {Middleware} further out with
-    # +permit_inside+. The session and the user are known there, unlike further out.
+    # +permit_inside+. The session and the user are known here, but not further out.
     #
-    # The outer one begins what is profiled by chance. This one calls +permit+ and begins the requested profiles, since
-    # nothing is profiled before it is permitted.
+    # The outer middleware starts the recordings that are chosen at random. This one calls +permit+ and starts the requested
+    # ones, because no request is profiled before it is permitted.
     #
     # @api private
     class OnDemand

@@ -16,7 +16,7 @@ module Profiler
         @prefix = "#{parameter}=".b if parameter
       end
 
-      # Finds the options of a request cheaply, without parsing them; nil if there are none.
+      # Finds the options of a request cheaply, without parsing them. Returns nil if there are none.
       #
       # @return [String, nil]
       def find_in(env)

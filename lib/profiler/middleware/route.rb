@@ -6,12 +6,12 @@ module Profiler
   class Middleware
     # Labels the samples of a request with few different values, whatever a client sends.
     #
-    # The endpoint of a request is known once the app has found it. As the request begins, it is labelled with the endpoint that the
-    # last requests with this method and such a path had, or else with these: <tt>GET /orders/:id</tt>.
+    # The endpoint of a request is only known once the app has found it. When the request begins, it is labelled with the
+    # endpoint of earlier requests with the same method and a similar path, or else with both: <tt>GET /orders/:id</tt>.
     class Route
       METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT].freeze
       OTHER = "(other)"
-      # Endpoints that are kept apart in a minute: a session keeps 4,096 sets of labels apart between two profiles.
+      # The number of endpoints that are kept apart per minute: a session keeps 4,096 sets of labels apart between two profiles.
       MOST = 1_000
       MINUTE = 60
       private_constant :METHODS, :OTHER, :MOST, :MINUTE
@@ -21,7 +21,7 @@ module Profiler
         raise ArgumentError, "route: #{route.inspect} does not respond to call" unless route.nil? || route.respond_to?(:call)
 
         @route = route
-        # Endpoints by method and path: nil while none was found, true where they differ from one request to the next.
+        # Endpoints by method and path: nil while none was found, true if they differ between requests.
         @endpoints = {}
         @cleared_at = now
       end
@@ -45,7 +45,7 @@ module Profiler
         late_labels(env, route, endpoint(env, route) || early_labels(env, path)[:endpoint], status)
       end
 
-      # Notes the endpoint of a request that has ended, for those to come.
+      # Remembers the endpoint of a request that has ended, for later requests.
       #
       # @param env [Hash]
       # @param path [String] as it was when the request began

@@ -11,7 +11,7 @@ module Profiler
                   "x-content-type-options" => "nosniff" }.freeze
       private_constant :POLICY, :HEADERS
 
-      # Whether the value of a query can be the name of a profile, or of their list.
+      # Returns whether the value of a query can be the name of a profile, or of their list.
       def self.name?(options_text)
         options_text == LAST || options_text == Index::LIST || Directory::OURS.match?(options_text)
       end

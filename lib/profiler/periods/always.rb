@@ -5,11 +5,11 @@ require_relative "../process/ends"
 module Profiler
   # A session for the life of the process. Of each kind at most one runs. It is the client of its {Periods}.
   class Always
-    # Held while another becomes the current one.
+    # Held while the current session of a kind is replaced.
     LOCK = Mutex.new
     private_constant :LOCK
 
-    # By class. It is replaced and never changed, as others read it without the lock.
+    # The running sessions by class. The Hash is replaced and never changed, because others read it without the lock.
     @running = {}
 
     class << self
@@ -20,7 +20,8 @@ module Profiler
         it if it&.running?
       end
 
-      # Starts what the block returns as the one of its class. The end of the process and a fork find it from then on.
+      # Starts what the block returns as the running session of its class. The end of the process and a fork find it from then
+      # on.
       #
       # @api private
       def claim(kind)
@@ -61,10 +62,10 @@ module Profiler
       end
     end
 
-    # Whether it runs in this process.
+    # Returns whether the session runs in this process.
     def running? = @periods.running?
 
-    # The last error of its block or the disk, or the reason why nothing is recorded.
+    # Returns the last error of the block or the disk, or the reason why no profile is recorded.
     #
     # @return [Exception, nil]
     def error = @losses.error
@@ -76,7 +77,7 @@ module Profiler
     # @api private
     def start = @periods.start
 
-    # Whether a profile can only be taken on the thread of the periods.
+    # Returns whether a profile can only be taken on the thread of the periods.
     #
     # @api private
     def own_thread? = false

@@ -5,20 +5,20 @@ require_relative "always"
 require_relative "periods"
 
 module Profiler
-  # A session for the life of the process, in one profile for each period. {Profiler.continuous} starts it.
+  # A session for the life of the process, with one profile per period. {Profiler.continuous} starts it.
   #
-  # A thread of its own ends each period and delivers the profile. A forked child continues by itself, with a thread of its own.
+  # Its own thread ends each period and delivers the profile. A forked child continues by itself, with its own thread.
   class Continuous < Always
     NAME = "a continuous session"
 
-    # Periods that are allowed, seconds.
+    # The allowed length of a period, in seconds.
     PERIODS = (0.1..86_400).freeze
 
-    # Seconds of a period where none is given: for files, and for engines.
+    # The default length of a period in seconds, for files and for backends.
     PERIOD = 60
     WINDOW = 10
 
-    # Seconds that {stop} and {flush} wait for a profile to be delivered.
+    # The time in seconds that {stop} and {flush} wait for a profile to be delivered.
     PATIENCE = Ends::PATIENCE
 
     class << self
@@ -41,7 +41,7 @@ module Profiler
       end
     end
 
-    # Where the profiles go.
+    # The destinations of the profiles.
     #
     # @return [Array<Sinks::Plain, Sinks::Engine>]
     # @api private
@@ -60,18 +60,18 @@ module Profiler
     # @return [Integer]
     def delivered = @sinks.sum(&:delivered)
 
-    # The number of profiles that were lost in this process, as the block, the disk or the engine failed, or another owner took
-    # SIGPROF.
+    # Returns the number of profiles that were lost in this process, because the block, the disk or the backend failed, or
+    # another owner took SIGPROF.
     #
     # @return [Integer]
     def lost = @losses.count + @sinks.sum(&:lost)
 
-    # The last error of a place, or the reason why nothing is recorded.
+    # Returns the last error of a sink, or the reason why no profile is recorded.
     #
     # @return [Exception, nil]
     def error = [@losses.error, *@sinks.map(&:error)].compact.last
 
-    # Ends the session and delivers the last profile. It does nothing if the session is over.
+    # Ends the session and delivers the last profile. A no-op if the session is over.
     #
     # @return [Boolean] whether all profiles are delivered, or lost by an error; false if that took longer than {PATIENCE}
     def stop
@@ -88,7 +88,7 @@ module Profiler
       @periods.flush(till) && send_all(till)
     end
 
-    # Whether its session tracks live objects.
+    # Returns whether the session tracks live objects.
     #
     # @api private
     def tracks_live_objects? = @periods.tracks_live_objects?
@@ -133,7 +133,7 @@ module Profiler
 
     private
 
-    # All engines are in a hurry at once: one that does not answer takes no time from the others.
+    # All sinks flush at once, so a backend that does not respond takes no time from the others.
     def send_all(till, last: false)
       @sinks.each { |it| it.hurry(last) }
       @sinks.map { |it| it.wait(till) }.all?

@@ -7,8 +7,8 @@ require_relative "flight/triggers"
 require_relative "periods"
 
 module Profiler
-  # The last minutes of the process, in bounded memory. {Profiler.flight_recorder} starts it; {save} writes them, as do a signal,
-  # a crash, SIGTERM, and requests, collections or waits that are too long.
+  # A flight recorder: the last minutes of the process, in bounded memory. {Profiler.flight_recorder} starts it. {save} writes
+  # the minutes, and so do a signal, a crash, SIGTERM, and requests, collections or waits that take too long.
   #
   # A forked child continues by itself, and has only its own minutes.
   class Flight < Always
@@ -25,7 +25,7 @@ module Profiler
       def start(...) = Always.claim(self) { new(...) }
     end
 
-    # The number of files that it has written by itself in this process.
+    # The number of files that the recorder has written by itself in this process.
     #
     # @return [Integer]
     attr_reader :saved
@@ -46,7 +46,7 @@ module Profiler
       @triggers.arm(self)
     end
 
-    # The last minutes, up to now. A trap cannot call it.
+    # Returns the last minutes, up to now. A trap cannot call it.
     #
     # @return [Profile] with a timeline
     # @raise [NotRunning] if nothing was recorded yet
@@ -68,7 +68,7 @@ module Profiler
       output ? output.write(profile) : @directory.write(profile)
     end
 
-    # Ends the recorder. What it has can still be saved.
+    # Ends the recorder. Its recorded minutes can still be saved.
     #
     # @return [Boolean] false if the last part was not kept within {Ends::PATIENCE}
     def stop
@@ -77,7 +77,8 @@ module Profiler
       @periods.stop
     end
 
-    # Has a file written soon, on the thread of the periods. Requests that come before that are one. A trap may call it.
+    # Requests a file, which the thread of the periods writes soon. Further requests until then are combined. A trap may call
+    # it.
     #
     # @param reason [String] kept in the file's metadata as +saved+
     # @return [nil]
@@ -91,7 +92,7 @@ module Profiler
       nil
     end
 
-    # Runs the block, a request, and has a file written if it took too long.
+    # Runs the block, which handles a request, and requests a file if it took too long.
     #
     # @param env [Hash] of the request
     # @return what the block returns
@@ -116,7 +117,7 @@ module Profiler
       @wanted ||= reason if reason && @parts.claim_save?
     end
 
-    # Writes the file that is wanted, if one is.
+    # Writes the requested file, if there is one.
     #
     # @api private
     def period_ended
@@ -135,7 +136,8 @@ module Profiler
       write(reason)
     end
 
-    # Begins anew in a forked child, unless that is this process. An exception that is being handled there is not the child's end.
+    # Starts over in a forked child, unless that is this process. An exception that is being handled there is not the child's
+    # end.
     #
     # @api private
     def forked(same)

@@ -2,12 +2,12 @@
 
 module Profiler
   class Periods
-    # The periods in which objects are sampled: as many as a share of the process's CPU time allows.
+    # Decides in which periods objects are sampled: in as many as a share of the process's CPU time allows.
     #
-    # The VM's hook costs for each object, however seldom one is sampled. So it is on for whole periods, or not at all. What
-    # a period would cost is known without the hook, as the VM counts its objects.
+    # The VM's hook takes time for each object, however seldom one is sampled. So it is enabled for whole periods, or not at
+    # all. The overhead of a period is known without the hook, because the VM counts its objects.
     class ObjectWindows
-      # The CPU time that the hook and the samples take of each object, seconds. It is the most of what was measured on Ruby 3.1 to
+      # The CPU time in seconds that the hook and the samples take per object. It is the largest value measured on Ruby 3.1 to
       # 3.4: see bench/README.md.
       COST = 70e-9
 
@@ -28,7 +28,7 @@ module Profiler
         start_over
       end
 
-      # Begins anew, as in a forked child.
+      # Starts over, for example in a forked child.
       def start_over
         @random = Random.new # the app's own must go on as without us, and each worker draws by itself
         @credit = 0.0
@@ -43,15 +43,15 @@ module Profiler
         now = readings
         cpu, elapsed, objects = now.zip(@last).map { |one, other| [one - other, 0].max }
         @last = now
-        # As for ticks: a process that uses less than a tenth of a CPU is counted as if it used that much.
+        # As for ticks, a process that uses less than a tenth of a CPU is counted as if it used that much.
         allowed = @share * [cpu, elapsed / 10].max
         cost = objects * COST
         @credit += allowed - (sampled ? cost : 0)
-        # Savings last for one window, or a quiet night would pay for a morning of them.
+        # Credit lasts for one window; otherwise a quiet night would pay for a whole morning of windows.
         @credit = [@credit, [cost, allowed].max * 2].min
         return @credit >= 0 if cost <= allowed
 
-        # By chance, or windows could fall into step with the work of the app.
+        # The choice is random, because windows could otherwise fall into step with the work of the app.
         @credit >= cost && @random.rand < 0.5
       end
 

@@ -10,31 +10,32 @@ module Profiler
   # * +take(profile)+ gets each profile with a sample
   # * +period_ended+ comes after each period
   # * +lose(error)+ counts a profile that could not be taken
-  # * +own_thread?+ says that it can only be called on the thread, as it may take for ever
+  # * +own_thread?+ returns whether it can only be called on the thread, because it may take for ever
   #
-  # The end of the process is the work of the thread that ends it, as it has the GVL: another thread may not get its turn in time.
+  # The thread that ends the process also ends the session, because it has the GVL: another thread may not get its turn in time.
   #
   # The life of a period:
   #
-  # 1. {Always} starts at most one session of each kind, and tells them of the ends and turns of the process.
+  # 1. {Always} starts at most one session of each kind, and notifies them when the process forks, execs, daemonizes or exits.
   # 2. The thread waits for a multiple of the length, or for a command: to end the period, or everything.
   # 3. It rotates the session. The client takes the profile: {Continuous} passes it to each sink, {Flight} keeps the
   #    bytes.
-  # 4. After a profile that cannot be taken, {Losses} counts it and says so. After a stray exception the thread goes on.
-  # 5. If SIGPROF has another owner, the session ends with what it has. Each second the thread tries to begin another.
+  # 4. A profile that cannot be taken is counted and reported by {Losses}. After a stray exception the thread continues.
+  # 5. If SIGPROF has another owner, the session ends with its samples so far. Each second the thread tries to start another.
   # 6. A forked child builds a Periods of its own around the session that it inherits.
   # 7. The thread that ends the process stops the session and stores the last profile itself. It keeps the GVL for 200
   #    ms while a native thread writes, and leaves after 5 s. Only an app's block is left to the thread of the periods:
   #    it never runs on a thread of the app.
-  # 8. Before +exec+ and a daemon it ends the period in the same way, and the session goes on if nothing replaces the
-  #    process.
+  # 8. Before +exec+ and a daemon it ends the period in the same way, and the session continues if no other program replaces
+  #    the process.
   class Periods
-    # Options of the session, where they are not given.
+    # Default options of the session.
     MODES = Platform::TIME_MODES
     FREQUENCY = 100
     MAX_OVERHEAD = 0.01
 
-    # Seconds between two tries to begin where another owner has SIGPROF, and between two checks of the clock and the commands.
+    # The pause in seconds between two attempts to start while another owner has SIGPROF, and between checks of clock and
+    # commands.
     PAUSE = 1
     private_constant :PAUSE
 
@@ -62,7 +63,7 @@ module Profiler
       @name = name
       @length = length
       @given = options
-      # A session that begins anew does so on a thread of the profiler, which is not the one that was meant.
+      # A session that is started again starts on a thread of the profiler, so +:current+ is resolved now.
       @options = options[:threads] == :current ? options.merge(threads: Thread.current) : options
       @commands = Thread::Queue.new # a trap may push
       @windows = ObjectWindows.new(options[:max_overhead]) if ObjectWindows.wanted?(options)
@@ -71,7 +72,7 @@ module Profiler
     # @param session [Session, nil] the parent's, in a forked child
     def start(session = nil)
       session ? @session = session : begin_session
-      # The thread inherits the mask, so that it begins even if it is killed at once, and lifts it in {work}.
+      # The thread inherits the mask, so that it runs even if it is killed at once, and lifts it in {work}.
       Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler #{@name}") { work } }
       self
     ensure
@@ -80,10 +81,10 @@ module Profiler
 
     def running? = @thread&.alive? && !@stopping ? true : false
 
-    # Ends the period soon, and does not wait for that. A trap may call it.
+    # Requests the end of the period, without waiting for it. A trap may call it.
     def flush_soon = push(Command.new)
 
-    # Ends the period now.
+    # Ends the period now and waits for it.
     #
     # @return [Boolean] whether that was done until then
     def flush(till = Clock.now + Ends::PATIENCE)
@@ -91,7 +92,7 @@ module Profiler
       wait_until(till) { command.done || !@thread&.alive? }
     end
 
-    # Ends the session. The last profile is taken on the thread.
+    # Ends the session and waits for it. The last profile is taken on the thread of the periods.
     #
     # @return [Boolean] whether that was done until then
     def stop(till = Clock.now + Ends::PATIENCE)
@@ -102,7 +103,7 @@ module Profiler
       ended
     end
 
-    # Ends the session on this thread, which ends the process. Or ends only the period, if the process may go on.
+    # Ends the session on this thread, which ends the process. If the process may continue, ends only the period.
     def finish(till, stop: true)
       return unless @session&.running?
 
@@ -116,7 +117,7 @@ module Profiler
       lose(e)
     end
 
-    # Whether the session tracks live objects.
+    # Returns whether the session tracks live objects.
     def tracks_live_objects? = (Array(@options[:mode]) & %i[heap retained]).any?
 
     # A profile of the session so far, since its last period.
@@ -128,7 +129,7 @@ module Profiler
       nil
     end
 
-    # Ends the session without its last profile, when the thread has done what it is doing.
+    # Ends the session without its last profile, after the thread has finished its current task.
     def discard(till)
       @ending = true
       wait_until(till) { !@busy }
@@ -175,15 +176,15 @@ module Profiler
       true
     end
 
-    # Wakes the thread, again and again, as one call could come just before it falls asleep.
+    # Wakes the thread repeatedly, because a single call could arrive just before it falls asleep.
     def wake
       @thread.wakeup if @waiting
     rescue ThreadError
       nil # it ended just now
     end
 
-    # A stray exception ends what is being done; the next period has what this one had. It can arrive as the inner mask begins, and
-    # leaves that behind then, so the outer one is what holds where it is rescued.
+    # Serves until the session ends. A stray exception ends the current task, and the next period includes this one. It can
+    # arrive just as the inner mask begins and skip that, so the outer mask protects the rescue.
     def work
       begin
         Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve until @stopping } }
@@ -206,7 +207,7 @@ module Profiler
       @busy = false
     end
 
-    # Waits for the end of the period. Periods end at multiples of their length, so those of all processes agree.
+    # Waits for the end of the period. Periods end at multiples of their length, so those of all processes coincide.
     def wait
       due = ((Clock.time + @length / 2.0) / @length).ceil * @length
       @waiting = true
@@ -235,7 +236,8 @@ module Profiler
       lose(e) unless e.is_a?(NotRunning) # the thread that ends the process was faster
     end
 
-    # Another owner of SIGPROF ends a session for good. What it has is taken, and a new one begins when the signal is free.
+    # Starts a new session once SIGPROF is free. Another owner of SIGPROF ends a session for good, so its samples are taken
+    # first.
     def begin_anew
       if @session.running?
         take(@session.stop)
@@ -262,7 +264,8 @@ module Profiler
       true
     end
 
-    # Takes the last profile where the thread was killed. A client in which it ended is not called again, as it may hang for ever.
+    # Takes the last profile after the thread was killed. A client in which it was killed is not called again, as it may hang
+    # for ever.
     def ended_early
       @stopping = true
       if @taking

@@ -24,8 +24,8 @@ module Profiler
           direct?(env) && host?(env)
         end
 
-        # Whether a page of another site may have made a browser send the request: by a name of its own that it resolves to this
-        # machine, or openly. Neither tokens nor signs of a proxy can come from a page.
+        # Returns whether a page of another site may have made a browser send the request: by a host name of its own that
+        # resolves to this machine, or openly. Tokens and signs of a proxy cannot come from a page.
         #
         # @param env [Hash]
         # @return [Boolean]

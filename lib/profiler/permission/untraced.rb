@@ -2,19 +2,19 @@
 
 module Profiler
   class Permission
-    # Lets code read the session and user of a request without a trace. Reading a session marks it as used, so that its cookie
-    # is sent again, and Warden remembers the user: a denied client could detect the middleware. The code works on copies, which
-    # are dropped.
+    # Lets code read the session and user of a request without a trace. Reading a session marks it as used, so its cookie is
+    # sent again, and Warden remembers the user: a denied client could detect the middleware. So the code works on copies, which
+    # are discarded.
     module Untraced
-      # Keys of an env about its client, and caches of having read them. Caches of the body must stay, as a body can be read
-      # only once.
+      # Keys of an env that concern its client, and caches of having read them. Caches of the body must stay, because a body can
+      # be read only once.
       ABOUT = /session|cookie|flash|warden/.freeze
       COPIED = %w[rack.session rack.session.options action_dispatch.cookies action_dispatch.request.flash_hash].freeze
       WARDEN = "warden"
       private_constant :ABOUT, :COPIED, :WARDEN
 
       class << self
-        # @param env [Hash] of a request that nobody else works on meanwhile
+        # @param env [Hash] of a request that no other thread works on meanwhile
         # @yieldreturn [Object] the result; nil if Warden's +throw+ ends the block
         def read(env)
           before = env.select { |key, _value| ABOUT.match?(key) }

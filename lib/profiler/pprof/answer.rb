@@ -2,7 +2,7 @@
 
 module Profiler
   class Pprof
-    # The responses, as Rack has them.
+    # The responses, in Rack's form.
     module Answer
       NOSNIFF = { "x-content-type-options" => "nosniff", "cache-control" => "no-store, no-transform" }.freeze
       # A file is packed already: it has no encoding that a client would undo, and no middleware is to pack it again.
@@ -28,10 +28,10 @@ module Profiler
 
         def metrics(text) = whole(200, METRICS, text)
 
-        # A response without its body, whose length is not known.
+        # Returns a response without its body, whose length is not known.
         def head(response) = [response[0], response[1].except("content-length"), []]
 
-        # The answer of Rack::URLMap to an unknown path, from which a router of Rails goes on to its own.
+        # Returns the response of Rack::URLMap to an unknown path. A Rails router continues with its own routes after it.
         #
         # @param env [Hash]
         def absent(env)

@@ -23,7 +23,7 @@ module Profiler
         @socket = socket
       end
 
-      # Whether it has closed its side. Go's server takes that for its end, too.
+      # Returns whether it has closed its side. Go's server takes that for its end, too.
       def gone?
         read = @socket.recv_nonblock(1, Socket::MSG_PEEK, exception: false)
         read.nil? || read == "" # before Ruby 3.3

@@ -4,17 +4,17 @@ require "stringio"
 
 module Profiler
   class Pprof
-    # The connections of a {Listener}. One thread accepts them and reads the heads of their requests, and each whole request gets a thread.
-    # So clients that send slowly take no thread. All is bounded.
+    # The connections of a {Listener}. One thread accepts them and reads the heads of their requests, and each complete request
+    # gets a thread. So clients that send slowly occupy no thread. Everything is bounded.
     #
-    # A request gets a thread once its head is whole and its token right. At most 64 heads are awaited, each for 5
+    # A request gets a thread once its head is complete and its token is right. At most 64 heads are awaited, each for 5
     # seconds.
     class Connections
       # Connections whose heads are awaited. Beyond that the oldest is closed, as it has had the most time.
       WAITING = 64
-      # Seconds that a client may take to receive its answer.
+      # The time in seconds that a client may take to receive its response.
       PATIENCE = 10
-      # Seconds before the next try where the process has no descriptor left.
+      # The pause in seconds before the next attempt if the process has no descriptor left.
       PAUSE = 1
       REASONS = { 200 => "OK", 400 => "Bad Request", 404 => "Not Found", 405 => "Method Not Allowed", 408 => "Request Timeout",
                   431 => "Request Header Fields Too Large", 500 => "Internal Server Error", 503 => "Service Unavailable" }.freeze
@@ -44,7 +44,7 @@ module Profiler
         end
       end
 
-      # Whether the socket that listens is still there.
+      # Returns whether the socket that listens is still there.
       def open? = ours?(@server)
 
       # Closes, in a daemon, the connections whose threads are its parent's.
@@ -101,7 +101,7 @@ module Profiler
         drop(io)
       end
 
-      # Those without a token get no thread.
+      # Requests without a token get no thread.
       def dispatch(io, env)
         return finish(io, 400, "this is no HTTP/1.1") unless env
         return refuse(io, env) unless @app.token?(env)
@@ -116,7 +116,7 @@ module Profiler
         drop(io)
       end
 
-      # A thread inherits the mask, so that it begins even if it is killed at once.
+      # Starts a thread, which inherits the mask so that it runs even if it is killed at once.
       def begin_thread(io, env)
         Thread.handle_interrupt(Object => :never) do
           @busy[io] = nil
@@ -151,7 +151,7 @@ module Profiler
           "rack.url_scheme" => "http", "rack.input" => StringIO.new(String.new), "rack.errors" => $stderr, "profiler.socket" => io }
       end
 
-      # Answers without a thread, and closes the connection.
+      # Responds without a thread, and closes the connection.
       def finish(io, status, text)
         answer(io, {}, Answer.text(status, text))
         drop(io)

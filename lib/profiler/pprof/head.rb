@@ -4,18 +4,18 @@ module Profiler
   class Pprof
     # The head of a request as it arrives: its first line and its headers.
     class Head
-      # Bytes that it may have.
+      # The largest size of a head, in bytes.
       LONGEST = 8_192
-      # Seconds within which it has to arrive.
+      # The time in seconds within which the head has to arrive.
       PATIENCE = 5
       LINE = %r{\A(?<method>[A-Z]{1,20}) (?<path>/[!-~&&[^?#]]*)(?:\?(?<query>[!-~&&[^#]]*))? (?<protocol>HTTP/1\.[01])\z}n.freeze
       HEADER = /\A(?<name>[A-Za-z0-9-]+):[ \t]*(?<value>[^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*\z/n.freeze
-      # Requests of other protocols, as of TLS, begin otherwise.
+      # The first bytes of a request in HTTP. Other protocols, such as TLS, begin differently.
       FIRST = /\A(?:[A-Z]|\r?\n)/n.freeze
       END_OF_HEAD = /\r?\n\r?\n/n.freeze
       private_constant :LINE, :HEADER, :FIRST, :END_OF_HEAD
 
-      # When it is too late, on {Clock.now}.
+      # The deadline on {Clock.now}.
       attr_reader :till
 
       def initialize

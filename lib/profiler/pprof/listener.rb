@@ -2,8 +2,8 @@
 
 module Profiler
   class Pprof
-    # Answers requests for profiles over HTTP/1.1, for programs without Rack. {Pprof.listen} starts it. It ends with the process, or by
-    # {close}.
+    # Responds to requests for profiles over HTTP/1.1, for programs without Rack. {Pprof.listen} starts it. It ends with the
+    # process, or by {close}.
     #
     # A socket's file is removed at the end of the process and before +exec+. A forked child closes its copies of all
     # sockets, or clients of a parent that is gone would wait for it.
@@ -12,9 +12,9 @@ module Profiler
       METRICS = "/metrics"
       # Requests that are answered at once, besides those that record.
       MORE = 4
-      # Seconds after a stray exception.
+      # The pause after a stray exception, in seconds.
       PAUSE = 0.1
-      # Those that listen. By identity, so that operations run no Ruby code.
+      # The open listeners. Compared by identity, so that lookups run no Ruby code.
       OPEN = {}.compare_by_identity
       # The app of all other paths.
       UNKNOWN = ->(env) { Answer.absent("PATH_INFO" => env.fetch("profiler.path", env["PATH_INFO"])) }
@@ -68,15 +68,15 @@ module Profiler
         @losses = Losses.new("a request for a profile failed")
       end
 
-      # Where it listens.
+      # Returns the address that it listens on.
       #
       # @return [String] +HOST:PORT+, or a path
       def address = @place.to_s
 
-      # Whether it listens in this process.
+      # Returns whether it listens in this process.
       def running? = OPEN.key?(self) && @thread&.alive? ? true : false
 
-      # Ends it. Profiles that are being recorded for clients end without an answer.
+      # Stops listening. Profiles that are being recorded for clients end without a response.
       #
       # @return [nil]
       def close
@@ -112,7 +112,7 @@ module Profiler
         @place.leave
       end
 
-      # Listens again, where the process did not end.
+      # Listens again, if the process did not end after all.
       #
       # @api private
       def restart
@@ -124,7 +124,7 @@ module Profiler
         @losses.add(e)
       end
 
-      # Begins anew in a forked child. Its threads are the parent's, and it has copies of all connections.
+      # Starts over in a forked child. Its threads are the parent's, and it has copies of all connections.
       #
       # @param same [Boolean] whether that child is this process, which became a daemon
       # @api private
@@ -154,12 +154,12 @@ module Profiler
 
       private
 
-      # The thread inherits the mask, so that it begins even if it is killed at once.
+      # Starts the thread, which inherits the mask so that it runs even if it is killed at once.
       def begin_thread
         Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler listener") { work } }
       end
 
-      # A stray exception ends what is being done.
+      # Accepts connections. A stray exception ends the current step.
       def work
         begin
           Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { @connections.serve } }

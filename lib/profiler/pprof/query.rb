@@ -2,7 +2,7 @@
 
 module Profiler
   class Pprof
-    # The query of a request: +seconds+ and +debug+. Other parameters mean nothing.
+    # The query of a request: +seconds+ and +debug+. Other parameters are ignored.
     class Query
       LONGEST = 40
       private_constant :LONGEST

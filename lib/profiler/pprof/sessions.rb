@@ -2,12 +2,12 @@
 
 module Profiler
   class Pprof
-    # The sessions that are recorded for clients, a bounded number at once. Each ends with its request, in whatever way that ends.
+    # The sessions that are recorded for clients, a bounded number at once. Each ends with its request, however that ends.
     #
-    # A place whose thread was interrupted on its way out, or is a parent's, is swept by the next request and in a
+    # If the thread of a place was interrupted on its way out, or is a parent's, the place is freed by the next request and in a
     # forked child.
     class Sessions
-      # Raised where all places are taken; +seconds+ is when to try again.
+      # Raised if all places are taken; +seconds+ says when to try again.
       class Full < Error
         attr_reader :seconds
 
@@ -19,7 +19,7 @@ module Profiler
 
       # A place that is taken, by a thread until some time on {Clock.now}.
       Place = Struct.new(:owner, :thread, :till, :session) do
-        # Whether its thread did not leave: it was interrupted on its way out, or is the parent's.
+        # Returns whether its thread did not leave it: the thread was interrupted on the way out, or is the parent's.
         def over? = !thread.alive? || Clock.now > till + GRACE
 
         def leave
@@ -28,9 +28,9 @@ module Profiler
         end
       end
 
-      # Seconds between two checks whether a client has gone.
+      # The time in seconds between two checks whether a client has gone.
       CHECK = 0.25
-      # Seconds that a profile can take to be named and encoded.
+      # The time in seconds that a profile can take to be named and encoded.
       GRACE = 60
       # The places that are taken, of all owners. By identity, so that operations run no Ruby code.
       OPEN = {}.compare_by_identity
@@ -39,12 +39,12 @@ module Profiler
       private_constant :Place, :CHECK, :GRACE, :OPEN, :LOCK
 
       class << self
-        # As a listener of {Ends}: the threads that would end these sessions are the parent's.
+        # Listens to {Ends}: in a child, the threads that would end these sessions do not exist.
         #
         # @api private
         def forked(_same) = sweep
 
-        # Ends the sessions that nobody else will end.
+        # Ends the sessions that no thread will end.
         #
         # @api private
         def sweep = OPEN.keys.each { |it| it.leave if it.over? }
@@ -66,7 +66,7 @@ module Profiler
           Session.begin(options) { |begun| place.session = begun }
           next unless wait(seconds, client)
 
-          # Other threads run while functions are named.
+          # Rotates gently, so that other threads run while functions are named.
           profile = nil
           place.session.rotate(gently: true) { |it| profile = it }
           profile
@@ -84,7 +84,7 @@ module Profiler
           enter(place)
           yield place
         ensure
-          # Another exception may be on its way.
+          # A second exception may already be on its way.
           Thread.handle_interrupt(Object => :never) { place.leave }
         end
       end

@@ -7,7 +7,7 @@ module Profiler
     # An address of TCP that a {Listener} has: +HOST:PORT+.
     class TcpAddress
       BACKLOG = 64
-      # The last colon is before the port; an IPv6 address stands in brackets.
+      # The form of an address. The port follows the last colon, and an IPv6 address is in brackets.
       FORM = /\A(?:\[(?<six>[\w:.%]+)\]|(?<host>[^\[\]:\/]*)):(?<port>\d{1,5})\z/.freeze
       MOST_PORT = 65_535
       private_constant :BACKLOG, :FORM, :MOST_PORT
@@ -31,7 +31,7 @@ module Profiler
 
       # @param token [String, nil]
       # @param permit [#call, nil]
-      # @raise [ArgumentError] if others than the owner of this process could get profiles
+      # @raise [ArgumentError] if users other than the owner of this process could get profiles
       def demand_permission(token, permit)
         return if token
         raise ArgumentError, "address: #{self} is no loopback address, and needs token:" unless @info.ipv4_loopback? || @info.ipv6_loopback?
@@ -51,7 +51,7 @@ module Profiler
         socket&.close unless opened
       end
 
-      # There is nothing to remove.
+      # A no-op, because TCP leaves no file behind.
       def leave = nil
 
       # A child cannot have the same.

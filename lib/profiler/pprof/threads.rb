@@ -4,7 +4,7 @@ module Profiler
   class Pprof
     # The threads of this process as text: name, status, labels and backtrace of each.
     module Threads
-      # Threads that are listed, and frames of each.
+      # The largest number of threads that are listed; below, of frames per thread.
       MOST = 1_000
       DEPTH = 200
       LIST = Thread.method(:list)
@@ -28,7 +28,7 @@ module Profiler
         # @return [String, nil] nil if it has ended
         def part(thread)
           status = STATUS.bind_call(thread) or return
-          # Another thread may be created, and not have begun.
+          # A thread may be created but not have started yet.
           frames = BACKTRACE.bind_call(thread, 0, DEPTH + 1) || []
           lines = frames.first(DEPTH).map { |it| "    #{clean(it)}" }
           lines << "    ..." if frames.size > DEPTH

@@ -14,7 +14,7 @@ module Profiler
       # The time of day, which all processes share, seconds since 1970 UTC.
       def time = Native.clock(true)
 
-      # Seconds on the monotonic clock.
+      # Returns seconds on the monotonic clock.
       def now = Native.clock(false)
     end
   end

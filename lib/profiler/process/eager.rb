@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Profiler
-  # Loads what is otherwise loaded on first use. A process may change its root directory, drop its privileges or outlive the files of
-  # the gem, and later load nothing. So whatever lives as long as the process begins with this.
+  # Loads the files that are otherwise loaded on first use. A process may change its root directory, drop its privileges or
+  # outlive the files of the gem, and then loading fails. So everything that lives as long as the process begins with this.
   module Eager
-    # Loaded with their users: engines need Net::HTTP and OpenSSL.
+    # Constants that are loaded only by their users, because backends need Net::HTTP and OpenSSL.
     WITH_THEIR_USERS = %i[Browser Middleware Otlp Pprof Pyroscope Sinks].freeze
     private_constant :WITH_THEIR_USERS
 

@@ -1,33 +1,35 @@
 # frozen_string_literal: true
 
 module Profiler
-  # The ends and turns of this process, besides those that Ruby knows of: exec, exit!, a daemon, a child of IO.popen, a fork. The
-  # methods are redefined as those of {Interop}. In a Ractor other than the main one nothing is done, as sessions are the main one's.
+  # Notifies listeners when this process calls exec or exit!, becomes a daemon, forks, or is a child of IO.popen. The methods
+  # are redefined as in {Interop}. In a Ractor other than the main one it does nothing, because sessions belong to the main one.
   #
   # A listener has some of these methods:
   #
-  # * +process_ends(error)+: with the exception that ends it, or nil; {in_time} where it ends at once, as by +exit!+
+  # * +process_ends(error)+: called with the exception that ends the process, or nil; by {in_time} if it ends at once, as with
+  #   +exit!+
   # * +around_exec+: runs its block, which returns only if another program cannot replace this one
-  # * +becomes_daemon+: before a child continues, and this process ends in silence
-  # * +forked(same)+: in a child; whether that child is this process, which became a daemon
+  # * +becomes_daemon+: called before a child continues, and this process ends silently
+  # * +forked(same)+: called in a child; +same+ is true if that child is this process, which became a daemon
   #
-  # +at_exit+ covers most ends; these hooks catch those that bypass it. <tt>open("|-")</tt> with a block is not covered. A recording
-  # of the process, the blocks of <tt>run(out:)</tt>, the deadlines of requests and the sessions that never end are listeners.
+  # +at_exit+ covers most ends; these hooks catch those that bypass it. <tt>open("|-")</tt> with a block is not covered.
+  # Listeners are the recording of the process, the blocks of <tt>run(out:)</tt>, the deadlines of requests, and endless
+  # sessions.
   module Ends
-    # Seconds that the end of a process can be delayed by.
+    # The longest delay of the end of a process, in seconds.
     PATIENCE = 5
 
-    # The errors of a listener, which end nothing of the app. A file that cannot be loaded any more is a ScriptError. Where another
-    # thread raises one of them here meanwhile, it is deferred.
+    # Errors of a listener, which are rescued and never reach the app. A file that cannot be loaded any more raises a
+    # ScriptError. If another thread raises one of these here meanwhile, it is deferred.
     OF_LISTENERS = [StandardError, ScriptError, NoMemoryError, SystemStackError].to_h { |it| [it, :never] }.freeze
     private_constant :OF_LISTENERS
 
     @losses = Losses.new("the profiler failed as the process ended, forked or called exec")
 
-    # In the order of their begins. By identity, so that operations run no Ruby code: a trap may listen, which can take no lock.
+    # Ordered by start; compared by identity, so lookups run no Ruby code: a trap may listen, and a trap can take no lock.
     @listeners = {}.compare_by_identity
 
-    # As {Interop::Hooks}.
+    # Replacements of methods, as {Interop::Hooks}.
     module Hooks
       class << self
         def _fork(original, receiver)
@@ -36,7 +38,7 @@ module Profiler
           pid
         end
 
-        # It forks by another way: the process ends, and a child of it continues.
+        # Handles the other way to fork: this process ends, and a child of it continues.
         def daemon(original, receiver, ...)
           return original.bind_call(receiver, ...) if Platform.ractor_reason
 
@@ -53,7 +55,7 @@ module Profiler
           original.bind_call(receiver, ...)
         end
 
-        # With a block, the child of IO.popen("-") ends after that as by exit!.
+        # With a block, the child of IO.popen("-") ends after the block, as by exit!.
         def popen(original, receiver, *arguments, **options, &block)
           return original.bind_call(receiver, *arguments, **options, &block) if block.nil? || Platform.ractor_reason
 
@@ -67,7 +69,7 @@ module Profiler
     end
 
     class << self
-      # Tells +listener+ of all ends and turns from now on.
+      # Notifies +listener+ from now on when the process forks, execs, daemonizes or exits.
       def listen(listener)
         return if @listeners.key?(listener)
 

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 module Profiler
-  # Makes way for an app that traps SIGPROF, calls exec, loads continuations or creates Ractors. The first session redefines
-  # these methods.
+  # Yields to an app that traps SIGPROF, calls exec, loads continuations or creates Ractors. The first session redefines these
+  # methods.
   module Interop
     # An app's specs may put another module in its place.
     KERNEL = ::Kernel
 
-    # Methods that are called in place of those of their names: with the original one, the receiver and what the app passed.
+    # Methods that replace those of the same names. They receive the original method, the receiver and the app's arguments.
     module Hooks
       class << self
         # <tt>trap("PROF")</tt>: the signal is the app's from then on. Running sessions keep their samples.
@@ -16,7 +16,7 @@ module Profiler
           original.bind_call(receiver, *arguments, **options, &block)
         end
 
-        # Without timers, as a signal would kill the new program. It does not return if it succeeds.
+        # Calls exec with all timers disarmed, because a signal would kill the new program. Returns only if exec fails.
         def exec(original, receiver, ...)
           Native.disarm
           original.bind_call(receiver, ...)
@@ -40,7 +40,7 @@ module Profiler
     end
 
     class << self
-      # Sets the hooks, once. A session may start in a trap, where no lock can be taken: {redefine} needs none.
+      # Installs the hooks, once. A session may start in a trap, where no lock can be taken: {redefine} needs none.
       def watch
         return if @watching
 
@@ -75,7 +75,7 @@ module Profiler
       # Kernel.
       def inherited(owner, name) = own_method(owner, name).super_method
 
-      # Whether +signal+ means SIGPROF, in any of the forms that trap accepts.
+      # Returns whether +signal+ means SIGPROF, in any of the forms that trap accepts.
       def prof?(signal)
         name = signal.is_a?(Integer) ? Signal.signame(signal) : signal.to_s.delete_prefix("SIG")
         name == "PROF"
@@ -92,7 +92,8 @@ module Profiler
 
         kept = "#{name} without #{hooks.name}"
         original = own_method(owner, name)
-        # Other threads, or a trap amid this, may set the same hook. What was read before this check is surely the original.
+        # Other threads, or a trap that interrupts this, may install the same hook. What was read before this check is certainly
+        # the original.
         return if owner.private_method_defined?(kept, false)
 
         holder = owner.singleton_class? ? "singleton_class" : "::Profiler::Interop::KERNEL"
@@ -115,7 +116,7 @@ module Profiler
         method
       end
 
-      # Has the method be as private as before from its first instant. A public one of Kernel would answer in place of a
+      # Gives the method its previous visibility from the first instant. A public method of Kernel would take precedence over a
       # method_missing.
       #
       # @return [String, nil] nil if there is no such method

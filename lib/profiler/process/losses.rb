@@ -6,9 +6,9 @@ module Profiler
   #
   # Ruby 2 can read this file: see autoload.rb.
   class Losses
-    # Lines of one kind, as errors repeat.
+    # The largest number of lines of one kind, because errors repeat.
     LINES = 20
-    # Characters of an error's message that are said, as some inspect all that they know.
+    # The largest number of characters of an error's message that are printed, because some messages inspect whole objects.
     LONGEST_REASON = 500
     # The errors of writing a line. Where another thread raises one of these here, it is deferred until then.
     OF_WRITING = { SystemCallError => :never, IOError => :never, EncodingError => :never }.freeze
@@ -32,8 +32,8 @@ module Profiler
         own(OF_APPS, ->(_error) { error.class.to_s }) { error.message.to_s.lines.first.to_s.chomp[0, LONGEST_REASON] }
       end
 
-      # Runs the block, and rescues errors of these kinds that it raises itself. An error of such a kind that another thread
-      # raises here meanwhile, as Timeout does, is raised after the block.
+      # Runs the block, and rescues errors of these kinds that it raises itself. If another thread raises such an error here
+      # meanwhile, as Timeout does, it is raised after the block.
       #
       # @param kinds [Hash{Class => Symbol}] each is +:never+, as for +Thread.handle_interrupt+
       # @param otherwise [#call] called with a rescued error, whose value is then returned

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Profiler
-  # A socket of the profiler's own, in a process that may close any descriptor. The number of one that the app closed may stand for a
-  # file or a socket of the app: so a socket is known by its device and inode.
+  # A socket of the profiler, in a process that may close any descriptor. The app may close it and open a file or socket of its
+  # own by the same number, so a socket is recognized by its device and inode.
   class OwnSocket
     # @param socket [BasicSocket] just opened
     def initialize(socket)
@@ -13,7 +13,7 @@ module Profiler
     # @return [BasicSocket]
     attr_reader :socket
 
-    # Whether the descriptor is still that of the socket.
+    # Returns whether the descriptor still belongs to this socket.
     def ours? = !@socket.closed? && @identity == identity
 
     # Closes it, unless the app did.

@@ -3,8 +3,8 @@
 require "socket"
 
 module Profiler
-  # The path of a Unix socket that the profiler listens on. Its file has mode 0600 from its first instant on. One that a process left behind is
-  # replaced; one on which somebody listens is not.
+  # The path of a Unix socket that the profiler listens on. Its file has mode 0600 from the first instant. A socket that a
+  # process left behind is replaced; a socket with a listener is not.
   class UnixAddress
     BACKLOG = 64
     # The part of a path that stands for the pid.
@@ -15,7 +15,7 @@ module Profiler
     # @return [Boolean]
     def self.match?(text) = text.include?("/") && !text.include?("\0")
 
-    # Removes the file of a socket on which nobody listens.
+    # Removes the file of a socket without a listener.
     def self.remove_left(path)
       socket = Socket.new(:UNIX, :STREAM)
       socket.connect_nonblock(Addrinfo.unix(path))
@@ -46,7 +46,7 @@ module Profiler
     # @raise [SystemCallError]
     def open
       demand_free
-      # Under another name until it has its mode. Nobody can connect before it listens.
+      # The socket has another name until it has its mode. No client can connect before it listens.
       temporary = File.join(File.dirname(@path), ".#{Random.urandom(4).unpack1("H*")}")
       socket = Socket.new(:UNIX, :STREAM)
       socket.bind(Addrinfo.unix(temporary))
@@ -77,7 +77,7 @@ module Profiler
 
     private
 
-    # @raise [Errno::EADDRINUSE] if somebody listens there
+    # @raise [Errno::EADDRINUSE] if another process listens there
     # @raise [Errno::EEXIST] if there is a file of another kind
     def demand_free
       return unless File.symlink?(@path) || File.exist?(@path)

@@ -12,7 +12,7 @@ module Profiler
       private_constant :CHANGE, :FUNCTION
 
       class << self
-        # See {Profile#filter}.
+        # Implements {Profile#filter}.
         def filter(profile, patterns, thread, app_only)
           ids = patterns.to_h { |name, pattern| [name, functions_like(profile, pattern, none: name != :focus)] }
           threads = thread && threads_like(profile, thread)
@@ -23,12 +23,12 @@ module Profiler
           Native.filter(profile, { **ids, threads: threads, app_only: app_only ? true : false, note: "only a part, #{note}" })
         end
 
-        # See {Profile#tree}.
+        # Implements {Profile#tree}.
         def tree(profile, type)
           nodes, roots = Native.tree(profile, type)
           functions = Native.functions(profile)
           built = Array.new(nodes.size)
-          # Backwards, as callers come before their callees. There can be a hundred thousand nodes.
+          # Nodes are visited backwards, because callers come before their callees. There can be a hundred thousand nodes.
           (nodes.size - 1).downto(0) do |place|
             function, own, total, children = nodes[place]
             name, path, first_line = functions[function]
@@ -37,7 +37,7 @@ module Profiler
           roots.map { |it| built[it] }
         end
 
-        # See {Profile#find_methods}.
+        # Implements {Profile#find_methods}.
         def find_methods(profile, pattern, type)
           functions = Native.functions(profile)
           related = ->((id, weight)) { { **named(id ? functions[id] : []), weight: weight } }
@@ -49,14 +49,14 @@ module Profiler
           found.select { |it| it[:total].positive? }.sort_by { |it| [-it[:total], -it[:self], it[:name], it[:path]] }
         end
 
-        # See {Profile#lines}.
+        # Implements {Profile#lines}.
         def lines(profile, type)
           Native.lines(profile, type).each_with_object({}) do |(path, line, total, own), files|
             (files[path] ||= {})[line] = { self: own, total: total }
           end
         end
 
-        # See {Profile.diff}.
+        # Implements {Profile.diff}.
         def diff(before, after, options)
           raise ArgumentError, "a side has no profile to compare" if before.empty? || after.empty?
 
@@ -65,9 +65,9 @@ module Profiler
           found
         end
 
-        # The ids of functions whose names, or paths if the pattern contains a +/+, match.
+        # Returns the ids of functions whose names match, or whose paths do if the pattern contains a +/+.
         #
-        # @raise [ArgumentError] if there are none, unless +none+ may be
+        # @raise [ArgumentError] if there are none, unless +none+ allows that
         def functions_like(profile, pattern, none: false)
           by = pattern_of(pattern)
           in_paths = by.source.include?("/")

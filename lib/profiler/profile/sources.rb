@@ -4,7 +4,7 @@ require "json"
 
 module Profiler
   class Profile
-    # The text of the source files of a profile, to put into a page. It is loaded on first use.
+    # Reads the text of a profile's source files, to include it in a page. Loaded on first use.
     #
     # A page may be sent, and a profile may come from anywhere and name any file. So only Ruby code is read, and only below the
     # working directory, in gems and in Ruby's library.
@@ -17,11 +17,11 @@ module Profiler
       SHEBANG = /\A#!.*\bruby/.freeze
       # Files and directories that are not shown.
       HIDDEN = %r{(?:\A|/)\.}.freeze
-      # Files of which the names say that they are secret.
+      # Files whose names suggest secrets.
       SECRET_PATHS = %r{(?:\A|[/._-])(?:secrets?|credentials?|passwords?|tokens?|private|keys?)(?:[/._-]|\z)|(?:\A|/)\.[^/]*\z|\.(?:pem|key|p12|pfx|env)\z}i.freeze
       # Texts with a private key, an access key, or a password as a literal.
       SECRET_TEXTS = /-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_\w{30,}|\bxox[abprs]-\w|\bsk_live_\w|(?:password|passwd|secret|token|api_?key|access_?key)\w*["']?\s*(?:=>?|:)\s*["'][^"'#\s]{6,}["']/i.freeze
-      # The block of a page before which another one can stand.
+      # The block of a page before which the sources are inserted.
       FACTS = '<script type="application/json" id="facts">'
       MOST_BYTES = 1 << 20 # of a file
       MOST_BYTES_IN_ALL = 8 << 20
@@ -33,16 +33,16 @@ module Profiler
         # @return [Array(String, Array<String>)] the page with the sources of the profile, and their paths
         def put_into(page, profile)
           texts = of(profile)
-          # No text can end the block.
+          # +<+ is escaped, so that no text can end the block.
           block = %(<script type="application/json" id="sources">#{JSON.generate(texts).gsub("<", "\\u003c")}</script>\n)
           [page.sub(FACTS) { |facts| "#{block.b}#{facts}" }, texts.keys]
         end
 
-        # The app's files come first, as only so many bytes fit in.
+        # Reads the app's files first, because the number of bytes is limited.
         #
         # @param profile [Profile]
-        # @return [Hash{String => Hash}] by path, as the profile has it: the text, and whether it was changed after the profile. Files that
-        #   cannot be read or look secret are not in it.
+        # @return [Hash{String => Hash}] by path, as in the profile: the text, and whether it was changed after the profile.
+        #   Files that cannot be read or look secret are left out.
         def of(profile)
           functions = Native.functions(profile)
           paths = functions.sort_by { |it| it[3] ? 0 : 1 }.map { |it| it[1] }.uniq
@@ -59,7 +59,7 @@ module Profiler
 
         private
 
-        # Whether its lines may be others than those of the profile.
+        # Returns whether its lines may differ from those of the profile.
         def changed?(path, profile)
           started_ns, duration_ns = profile.meta[:started_at_ns], profile.stats[:duration_ns]
           started_ns.positive? && duration_ns.positive? && File.mtime(path) > Time.at(0, started_ns + duration_ns, :nsec)
@@ -67,7 +67,7 @@ module Profiler
           true # it was removed since it was read
         end
 
-        # Where source files may be: the working directory, the gems, and Ruby's library.
+        # Returns the directories of source files: the working directory, the gems, and Ruby's library.
         def roots
           gems = defined?(Gem) ? Gem.path : []
           directories = [".", *gems, *RbConfig::CONFIG.values_at("rubylibdir", "rubyarchdir", "sitedir", "vendordir", "sitelibdir", "vendorlibdir")]
@@ -86,7 +86,7 @@ module Profiler
           nil
         end
 
-        # Whether a file may be read: it lies below a root, and neither it nor a directory on the way there is hidden.
+        # Returns whether a file may be read: it lies below a root, and neither it nor a directory on the way there is hidden.
         def allowed?(file, roots)
           return false if file.match?(SECRET_PATHS) || (!File.extname(file).empty? && !file.match?(RUBY_PATHS))
 

@@ -2,16 +2,16 @@
 
 module Profiler
   class Recording
-    # Ends recordings that take too long, as a body that streams for hours. Its thread runs only while there are recordings, and
-    # checks about ten times in that period.
+    # Ends recordings that take too long, such as that of a body that streams for hours. Its thread runs only while there are
+    # recordings, and checks about ten times in that period.
     #
-    # A forked child has a thread of its own if the request goes on there.
+    # A forked child gets its own thread if the request continues there.
     class Deadlines
-      # Those with a thread, which a child has not. By identity, as the recordings are.
+      # Instances that have a thread, which does not exist in a forked child. Compared by identity, as the recordings are.
       WATCHING = {}.compare_by_identity
       private_constant :WATCHING
 
-      # As a listener of {Ends}.
+      # Listens to {Ends}.
       #
       # @api private
       def self.forked(_same) = WATCHING.keys.each(&:continue_in_child)
@@ -21,7 +21,7 @@ module Profiler
         @rests = rests
         @seconds = seconds
         @period = (seconds / 10.0).clamp(0.01, 1.0)
-        # In the order of their begins. By identity, so that operations run no Ruby code: no lock is needed.
+        # Ordered by start; compared by identity, so lookups run no Ruby code and no lock is needed.
         @open = {}.compare_by_identity
       end
 
@@ -33,7 +33,7 @@ module Profiler
         begin_thread unless @thread&.alive?
       end
 
-      # Whether the recording is open.
+      # Returns whether the recording is open.
       def include?(recording) = @open.key?(recording)
 
       # Closes the recording.
@@ -72,7 +72,8 @@ module Profiler
         end
       end
 
-      # Gives up the thread first and checks for recordings then. So whoever adds one meanwhile notices that, or is noticed.
+      # Gives up the thread first and checks for recordings afterwards. So a caller that adds one meanwhile notices that, or is
+      # noticed.
       def over?
         WATCHING.delete(self)
         @thread = nil

@@ -27,7 +27,7 @@ module Profiler
       # @param requested [Hash] options for this one
       def run(name, requested = {}, &example)
         policy = @policies[requested] ||= Policy.new(**@options, **requested)
-        # Without a recording, as on an unsupported Ruby or with too many at once, the example runs all the same.
+        # If no recording can start, for example on an unsupported Ruby, the example runs without one.
         recording = policy.quietly { policy.on_demand }
         return yield unless recording
 

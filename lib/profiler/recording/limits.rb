@@ -15,8 +15,8 @@ module Profiler
         start_over
       end
 
-      # Takes a slot for +holder+, until {leave}. An exception from outside may prevent that, so a holder that is over counts no
-      # more.
+      # Takes a slot for +holder+, until {leave}. An exception from outside may prevent that call, so a holder that is over does
+      # not count any more.
       #
       # @param holder [#over?] by its identity
       # @return [nil, String] the reason of a refusal
@@ -32,12 +32,12 @@ module Profiler
         end
       end
 
-      # Frees the slot of +holder+. Repeated calls do nothing.
+      # Frees the slot of +holder+. A no-op when called again.
       def leave(holder)
         @inside.delete(holder)
       end
 
-      # Whether a slot is taken.
+      # Returns whether a slot is taken.
       def any? = @inside.each_key.any? { |it| !it.over? }
 
       # Frees all slots in a forked child, as they are the parent's.

@@ -2,7 +2,7 @@
 
 module Profiler
   class Recording
-    # The modes of recordings, where none are given: work is slow by waiting as well.
+    # The default modes of recordings, because work can also be slow by waiting.
     module Modes
       ALL = %i[cpu wall].freeze
       private_constant :ALL

@@ -15,10 +15,10 @@ module Profiler
     # The rules of a middleware for Rack, Sidekiq or Active Job: which work is profiled, within which limits, and where the
     # results go.
     class Policy
-      # Concurrent pieces of work that are observed for being slow.
+      # The number of concurrent pieces of work that are observed for being slow.
       WATCHED = 256
       ALWAYS_ON_INTERVAL = 10_000
-      # Seconds to wait for a profile that is being written, with a pause between checks.
+      # The time in seconds to wait for a profile that is being written, and the pause between checks.
       PATIENCE = 1.0
       PAUSE = 0.01
       private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE
@@ -28,8 +28,8 @@ module Profiler
       #
       # @api private
       attr_reader :deadlines, :limits
-      # Called with each {Recording} that is kept. Returns labels that are expensive to find, those of them that the samples had
-      # before these were known, and metadata: three Hashes.
+      # Called with each {Recording} that is kept. Returns three Hashes: labels that are expensive to find, those of them that
+      # the samples had before these were known, and metadata.
       attr_accessor :describer
 
       # @param mode [Symbol, Array<Symbol>, nil] as for {Profiler.run}; see {Modes.default}
@@ -73,7 +73,7 @@ module Profiler
         @watch = Watch.for(session_options(ALWAYS_ON_INTERVAL)) if @slower_than && defined?(Session)
       end
 
-      # Begins a requested recording.
+      # Starts a requested recording.
       #
       # @param requested [Hash] requested options, in place of those of the policy
       # @param begun [Array, nil] of {guarded}
@@ -83,8 +83,8 @@ module Profiler
         raise Refused, e.message
       end
 
-      # Begins a recording of work that did not request one, if it is sampled or may be slow. Where no session can begin, the work
-      # goes on without, and one line says why.
+      # Starts a recording of work that did not request one, if it is sampled or may be slow. If no session can start, the work
+      # runs without one, and one line says why.
       #
       # @param begun [Array, nil] of {guarded}
       def by_chance(begun = nil)
@@ -100,8 +100,8 @@ module Profiler
         @losses.add(e)
       end
 
-      # Runs the block, which begins recordings, and ends each or hands it over. One that an exception (as of Timeout) kept from
-      # that is abandoned.
+      # Runs the block, which starts recordings and ends each one or hands it over. If an exception (such as that of Timeout)
+      # prevents this, the recording is abandoned.
       #
       # @yieldparam begun [Array<Recording>] those that began: for {by_chance} and {on_demand}
       # @return what the block returns
@@ -112,7 +112,7 @@ module Profiler
         begun&.each { |recording| recording.abandon unless recording.handed_over? }
       end
 
-      # Whether only requested work is profiled.
+      # Returns whether only requested work is profiled.
       def idle? = !@slower_than && !@samples
 
       # The name of a recording in the store.
@@ -165,14 +165,14 @@ module Profiler
         @store.list if @store.respond_to?(:list) && @store.respond_to?(:fetch)
       end
 
-      # As {fetch}, without waiting for a profile on its way.
+      # Fetches a profile as {fetch} does, without waiting for one that is being stored.
       #
       # @param name [String]
       # @return [Profile, nil]
       # @api private
       def read(name) = @store.fetch(name)
 
-      # Runs the block and reports errors of the profiler's own, each kind once, so that the app goes on. Other exceptions came
+      # Runs the block and reports the profiler's own errors, each kind once, so that the app continues. Other exceptions came
       # from outside, and propagate.
       def quietly
         yield
@@ -188,7 +188,8 @@ module Profiler
 
       private
 
-      # No callback of the app runs here. So an exception from another thread, such as a time-out, ends the wait for a disk at once.
+      # Stores a result in a directory. No callback of the app runs here, so an exception from another thread, such as a
+      # time-out, ends the wait for a disk at once.
       def store_in_directory(result)
         result.location = @store.store(result)
         stored = result
@@ -211,7 +212,7 @@ module Profiler
         end
       end
 
-      # @yield [Recording] before it begins
+      # @yield [Recording] before it starts
       def begin_one(reason, options, begun)
         recording = Recording.new(self, reason)
         begun&.push(recording)

@@ -2,11 +2,11 @@
 
 module Profiler
   class Recording
-    # The session that watches work for being slow. Recordings are slices of it, so they start and stop nothing. It begins with a
-    # piece of work, and ends when none began for a second.
+    # The session that watches work for being slow. Recordings are slices of it, so they start and stop no timers. It starts
+    # with a piece of work, and ends if none began for a second.
     class Watch
       REST = 1.0
-      # Seconds after a refusal until the next try, which costs more than a short request.
+      # The pause in seconds between a refusal and the next attempt, which takes longer than a short request.
       PAUSE = 1.0
       private_constant :REST, :PAUSE
 
@@ -23,16 +23,16 @@ module Profiler
         @begun = 0
       end
 
-      # Begins a slice.
+      # Starts a slice.
       #
-      # @raise [ArgumentError, Unsupported] if no session can record; the next try comes a second later
+      # @raise [ArgumentError, Unsupported] if no session can record; the next attempt is made a second later
       def slice(scope)
         @begun += 1 # which may miss one of two threads: it only has to change
         session = @session
         session&.slice(scope) || begun_after(session).slice(scope) || raise(Unsupported, "no session can record")
       end
 
-      # Ends the session if nothing began for a second, and nothing is open. It is to be called again until then.
+      # Ends the session if no slice began for a second, and none is open. To be called again until it returns true.
       #
       # @return [Boolean] whether there is no session
       def rest?
@@ -44,7 +44,7 @@ module Profiler
         end
       end
 
-      # Ends the session if nothing is open.
+      # Ends the session if no slice is open.
       #
       # @return [Boolean] whether there is no session
       def end_if_unused = !@session || @session.end_unless_sliced
@@ -65,7 +65,7 @@ module Profiler
       def begin_session
         raise @refusal if @refusal && Clock.now < @next_try
 
-        # A scope that nobody enters: it keeps no samples of its own.
+        # The session has a scope that no code enters, so it keeps no samples of its own.
         Session.begin(@options, scope: Labels.new_scope, slices: true) { |session| @session = session }
       rescue Unsupported => e
         @next_try = Clock.now + PAUSE unless e.equal?(@refusal)

@@ -10,18 +10,18 @@ module Profiler
     # of Sidekiq's own recorder, which needs Vernier, profiles all threads, and drops the profiles of jobs that fail.
     class Profiles
       OPTION = "profile"
-      # Seconds that a profile stays, as Sidekiq's own do.
+      # The time in seconds that a profile is kept, as long as Sidekiq's own profiles.
       EXPIRY = 86_400
       # The sorted set of all keys, by the time of their end.
       INDEX = "profiles"
-      # The option with those of the recorder, and the modes in it that have another name here.
+      # The job's option with the options of the recorder, and the modes in it that have another name here.
       DETAILS = "profiler_options"
       MODES = { "retained" => :heap }.freeze
       private_constant :EXPIRY, :INDEX, :DETAILS, :MODES
 
-      # Leaves a job alone that Sidekiq would profile.
+      # Replaces methods of Sidekiq's profiler, so that it only runs the job.
       module InPlace
-        # It would look for a directory, which fails in some programs.
+        # Skips the original, which looks for a directory and fails in some programs.
         def initialize(_config) = nil
 
         def call(_job) = yield
@@ -37,7 +37,7 @@ module Profiler
         ::Sidekiq::Profiler.prepend(InPlace) if defined?(::Sidekiq::Profiler)
       end
 
-      # Begins the recording of a job, if it has the option.
+      # Starts the recording of a job, if it has the option.
       #
       # @param job [Hash]
       # @param begun [Array] as for {Recording::Policy#on_demand}
@@ -63,7 +63,7 @@ module Profiler
         { token: job[OPTION].to_s, jid: job["jid"].to_s, type: (job["wrapped"] || job["class"]).to_s }
       end
 
-      # Called with each result, in the form and under the names that Sidekiq's Web UI reads.
+      # Stores a result, in the form and under the names that Sidekiq's Web UI reads.
       def store(result)
         token, jid, type = result.profile.meta[:metadata].values_at("token", "jid", "type")
         key = "#{token}-#{jid}"

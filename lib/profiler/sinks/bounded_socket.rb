@@ -4,7 +4,8 @@ require "net/protocol"
 
 module Profiler
   module Sinks
-    # Extends the socket of a request: an engine may send headers without an end, each in time, and take a body byte by byte.
+    # Extends the socket of a request with limits: a backend may send headers without an end, each in time, and read a body byte
+    # by byte.
     module BoundedSocket
       # @param io [IO, OpenSSL::SSL::SSLSocket]
       # @param till [Float] the end of the request, on {Clock.now}

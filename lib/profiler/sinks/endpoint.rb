@@ -6,30 +6,30 @@ require "uri"
 
 module Profiler
   module Sinks
-    # The address of an engine, with what a request needs: credentials, headers, time-outs. Proxies are those of the environment, and
-    # a certificate is always verified.
+    # The address of a backend, with what a request needs: credentials, headers, time-outs. Proxies are taken from the
+    # environment, and certificates are always verified.
     class Endpoint
-      # An answer of the engine. +wait+ are the seconds after which it wants the next try, if it says so.
+      # A response of the backend. +wait+ is the number of seconds after which it wants the next attempt, or nil.
       Reply = Struct.new(:status, :wait, :text) do
         def delivered? = status.between?(200, 299)
 
-        # Whether the same request may succeed later.
+        # Returns whether a retry may succeed.
         def again? = [408, 429].include?(status) || status >= 500
 
         def to_s = "HTTP #{status}#{": #{text}" unless text.empty?}"
       end
 
-      # Bytes of a reply that are read.
+      # The largest number of bytes of a reply that are read.
       LONGEST_REPLY = 1 << 16
-      # Characters of a reply that are said.
+      # The largest number of characters of a reply that are printed.
       LONGEST_TEXT = 200
-      # Bytes of a reply and its headers.
+      # The largest size of a reply with its headers, in bytes.
       LONGEST_MESSAGE = LONGEST_REPLY + (1 << 16)
-      # Seconds that a +Retry-After+ can be.
+      # The largest +Retry-After+ that is respected, in seconds.
       LONGEST_WAIT = 300
-      # Time-outs that a request may take in all.
+      # The number of time-outs that a request may take in total.
       TIMEOUTS = 6
-      # Text of URLs and names in which no secret can be: no user, no query.
+      # The text of URLs and names that cannot contain a secret: no user and no query.
       HARMLESS = %r{\A(?:[a-z]{1,10}:/{0,2})?[\w.-]*(?::\d{1,5})?(?:/[\w.-]*)*\z}i.freeze
       private_constant :LONGEST_REPLY, :LONGEST_TEXT, :LONGEST_MESSAGE, :LONGEST_WAIT, :TIMEOUTS, :HARMLESS
 
@@ -81,7 +81,7 @@ module Profiler
         raise Error, "the proxy in the environment is not a URL", cause: nil # a password can be in it
       end
 
-      # Without what is secret.
+      # Returns the URL without secrets.
       def to_s = "#{@uri.scheme}://#{@uri.host}:#{@uri.port}#{@uri.path}"
 
       def inspect = "#<#{self.class} #{self}>"
@@ -110,8 +110,8 @@ module Profiler
         raise ArgumentError, "url: its user or password has a percent sign that is none of an encoded character", cause: nil
       end
 
-      # No encoding of the reply is accepted: one that cannot be decoded would be an error after the engine has the window. The name of the
-      # host is that of the URL, as that of an IPv6 address has brackets.
+      # Builds the request. It accepts no encoding of the reply, because one that cannot be decoded would be an error after the
+      # backend has the window. The host name is taken from the URL, because an IPv6 address is in brackets.
       def request_of(body, type)
         own = { "Content-Type" => type, "Content-Encoding" => "gzip", "User-Agent" => USER_AGENT, "Accept-Encoding" => "identity" }
         request = Net::HTTP::Post.new(@uri.request_uri, @headers.merge(own))
@@ -127,7 +127,8 @@ module Profiler
         BoundedSocket.bound(io, till, LONGEST_MESSAGE) if io.respond_to?(:read_nonblock)
       end
 
-      # A line break would begin a header of its own. The message does not tell the value, which may be secret.
+      # Refuses line breaks, which would start a header of their own. The message does not contain the value, which may be
+      # secret.
       def checked(text)
         text = text.to_s
         raise ArgumentError, "headers: one has a line break or is no text" if text.match?(/[\r\n\0]/) || !text.valid_encoding?
@@ -137,7 +138,7 @@ module Profiler
         raise ArgumentError, "headers: one has a line break or is no text", cause: nil
       end
 
-      # Starts a connection to one address of the host after the other, until one answers.
+      # Connects to one address of the host after the other, until one responds.
       def start
         left = addresses
         connected = false
@@ -155,7 +156,8 @@ module Profiler
         end
       end
 
-      # The addresses of the host, where Ruby's own search for them cannot be interrupted: it would delay the end of the process.
+      # Resolves the addresses of the host on Rubies whose own lookup cannot be interrupted: it would delay the end of the
+      # process.
       def addresses
         RUBY_VERSION < "3.3" && !connection.proxy? ? Native.addresses_of(@uri.hostname) : []
       end

@@ -5,11 +5,11 @@ require_relative "sender"
 
 module Profiler
   module Sinks
-    # A sink that sends windows to an engine over HTTP. Subclasses say how a window is encoded and where it goes.
+    # A sink that sends windows to a backend over HTTP. Subclasses define how a window is encoded and where it is sent.
     #
-    # A window is encoded where it is taken, without the GVL, and sent by the thread of a {Sender}.
+    # A window is encoded by the thread that takes it, without the GVL, and sent by the thread of a {Sender}.
     class Engine
-      # Labels of samples that become dimensions of the engine, unless others are given.
+      # Default labels of samples that become dimensions in the backend.
       DIMENSIONS = %w[endpoint job].freeze
 
       # Options of the encoder: the most values of a dimension.
@@ -17,7 +17,7 @@ module Profiler
 
       # @param service [String, nil] by default that of the environment, or else the program's name
       # @param labels [Hash] of all samples
-      # @param dimensions [Array<String, Symbol>] labels of samples that the engine gets; each value can cost it a series
+      # @param dimensions [Array<String, Symbol>] labels of samples that are sent; each value can become a series in the backend
       # @param values [Integer] of a dimension; the others become +(other)+
       # @raise [ArgumentError] for a value that is not allowed
       def initialize(endpoint, service: nil, labels: {}, dimensions: DIMENSIONS, values: VALUES)
@@ -33,17 +33,17 @@ module Profiler
         begin_account
       end
 
-      # Windows of this process that the engine has.
+      # Returns the number of windows of this process that were delivered.
       #
       # @return [Integer]
       def delivered = @sender.delivered
 
-      # Windows of this process that were lost.
+      # Returns the number of windows of this process that were lost.
       #
       # @return [Integer]
       def lost = @losses.count
 
-      # @return [Exception, nil] the reason why a window waits for another try, or else of the last loss
+      # @return [Exception, nil] the reason why a window is being retried, or else of the last loss
       def error = @sender.trouble || @losses.error
 
       # Sends a window soon.
@@ -71,7 +71,7 @@ module Profiler
       # @api private
       def wait(till) = @sender.wait(till)
 
-      # Begins anew in a forked child: what waits is the parent's.
+      # Starts over in a forked child: waiting windows are the parent's.
       #
       # @api private
       def forked(same)
@@ -93,7 +93,7 @@ module Profiler
 
       private
 
-      # The id stays that of the window when it is sent again.
+      # Keeps the id of the window when it is sent again.
       def upload(profile, kind, **options)
         profile.upload(kind, id: Random.urandom(16), gzip: true, **@shape, **options)
       end

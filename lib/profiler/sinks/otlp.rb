@@ -5,11 +5,11 @@ require_relative "engine"
 require_relative "service"
 
 module Profiler
-  # Sends windows as OpenTelemetry profiles, over HTTP: to a Collector, or to an engine that receives them.
+  # Sends windows as OpenTelemetry profiles over HTTP, to a Collector or to a backend that receives them.
   #
   #   Profiler.continuous(to: Profiler::Otlp.new("http://collector:4318", service: "shop"))
   #
-  # What is not given comes from the variables of OpenTelemetry: +OTEL_EXPORTER_OTLP_ENDPOINT+, +OTEL_EXPORTER_OTLP_HEADERS+,
+  # Options that are not given come from the variables of OpenTelemetry: +OTEL_EXPORTER_OTLP_ENDPOINT+, +OTEL_EXPORTER_OTLP_HEADERS+,
   # +OTEL_EXPORTER_OTLP_TIMEOUT+, +OTEL_EXPORTER_OTLP_CERTIFICATE+ (each also with +PROFILES_+ before the last part, which comes first),
   # +OTEL_SERVICE_NAME+ and +OTEL_RESOURCE_ATTRIBUTES+. The encoding is that of the public alpha, as Collectors of 2026 receive it.
   class Otlp < Sinks::Engine
@@ -38,7 +38,7 @@ module Profiler
 
     private
 
-    # The variable of profiles, or else that of all signals.
+    # Returns the variable of profiles, or else that of all signals.
     def value(name) = Sinks::Service.present(ENV["OTEL_EXPORTER_OTLP_PROFILES_#{name}"] || ENV["OTEL_EXPORTER_OTLP_#{name}"])
 
     def given_headers = Sinks::Service.pairs(value("HEADERS")).to_h { |name, text| [name, Sinks::Service.decoded(text)] }

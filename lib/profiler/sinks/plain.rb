@@ -29,7 +29,7 @@ module Profiler
 
       def lose(error) = @losses.add(error)
 
-      # There is nothing to send.
+      # A no-op, because no windows wait here.
       def hurry(_last) = nil
 
       def wait(_till) = true

@@ -9,7 +9,7 @@ module Profiler
   #
   #   Profiler.continuous(to: Profiler::Pyroscope.new("http://pyroscope:4040", service: "shop", labels: { region: "eu" }))
   #
-  # What is not given comes from the variables that Pyroscope's own clients read: +PYROSCOPE_SERVER_ADDRESS+,
+  # Options that are not given come from the variables that Pyroscope's own clients read: +PYROSCOPE_SERVER_ADDRESS+,
   # +PYROSCOPE_APPLICATION_NAME+, +PYROSCOPE_BASIC_AUTH_USER+, +PYROSCOPE_BASIC_AUTH_PASSWORD+, +PYROSCOPE_TENANT_ID+,
   # +PYROSCOPE_HTTP_HEADERS+ (JSON) and +PYROSCOPE_LABELS+ (<tt>name=value,...</tt>).
   class Pyroscope < Sinks::Engine
@@ -18,7 +18,8 @@ module Profiler
     TYPE = "application/proto"
     JITTER = 5
     ADDRESS = "http://localhost:4040"
-    # Bytes of a family before compression. A server refuses a push of more than 2 MiB by its limit of the rate, however often it comes.
+    # The largest size of a family of samples in bytes, before compression. A server's rate limit refuses every push of more
+    # than 2 MiB, however often it is sent.
     BYTES = 512 << 10
     private_constant :BYTES
 

@@ -5,8 +5,8 @@ require_relative "endpoint"
 
 module Profiler
   module Sinks
-    # Sends windows to an engine, one after another, on a thread of its own. What fails is tried again, later and later, until it is too
-    # old or too many newer ones wait; then it is lost, and counted.
+    # Sends windows to a backend, one after another, on its own thread. Failed windows are retried with backoff, until they are
+    # too old or too many newer ones wait; then they are lost, and counted.
     class Sender
       # The request of a window.
       class Upload
@@ -18,30 +18,30 @@ module Profiler
         end
       end
 
-      # Windows that wait at most, and their bytes. The oldest are dropped beyond either.
+      # The largest number of waiting windows, and of their bytes. Beyond either, the oldest are dropped.
       QUEUED = 32
       QUEUED_BYTES = 16 << 20
-      # Seconds: engines refuse what is older.
+      # The largest age in seconds: backends refuse older windows.
       OLDEST = 3_600
-      # Seconds before the second try; they double up to the longest pause.
+      # The pause in seconds before the first retry; it doubles up to the longest pause.
       FIRST_PAUSE = 0.5
       LONGEST_PAUSE = 60
-      # The longest sleep, seconds: a hurry may begin meanwhile.
+      # The longest sleep in seconds: a flush may be requested meanwhile.
       NAP = 0.25
       private_constant :QUEUED, :QUEUED_BYTES, :OLDEST, :FIRST_PAUSE, :LONGEST_PAUSE, :NAP
 
-      # Windows of this process that were delivered.
+      # The number of windows of this process that were delivered.
       attr_reader :delivered
 
-      # Tries that failed, and were not the last of their window.
+      # The number of failed attempts that were not the last one of their window.
       attr_reader :retried
 
-      # The reason why the last try failed, and will be repeated.
+      # The reason why the last attempt failed and will be repeated.
       #
       # @return [Exception, nil]
       attr_reader :trouble
 
-      # Bytes of requests, as they were sent.
+      # The number of bytes of requests, as they were sent.
       attr_reader :bytes
 
       # @param name [String] of the thread
@@ -60,7 +60,7 @@ module Profiler
         @delivered = @retried = @bytes = @failures = 0
       end
 
-      # Has a window sent soon.
+      # Queues a window for sending.
       #
       # @param body [String]
       def add(body)
@@ -75,7 +75,7 @@ module Profiler
 
       def waiting_bytes = @waiting.sum { |it| it.body.bytesize }
 
-      # Sends what waits without pauses, until a try fails.
+      # Sends waiting windows without pauses, until an attempt fails.
       #
       # @param last [Boolean] whether what fails then is lost: this process ends
       def hurry(last)
@@ -88,7 +88,7 @@ module Profiler
 
       # Waits for the end of a {hurry}.
       #
-      # @return [Boolean] whether nothing is left
+      # @return [Boolean] whether no window is left
       def wait(till)
         Clock.nap(0.005) while @hurry && @waiting.any? && @thread&.alive? && Clock.now < till
         lose("the process ended before it was sent") while @hurry == :last && @waiting.shift
@@ -98,14 +98,15 @@ module Profiler
 
       private
 
-      # The thread inherits the mask, so that it begins even if it is killed at once.
+      # Starts the thread, which inherits the mask so that it runs even if it is killed at once.
       def start
         Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new(@name) { work } }
       rescue ThreadError
         nil # the app has all threads that it may have; the next window tries again
       end
 
-      # A stray exception ends one try. A kill goes on, and the next window begins a new thread.
+      # Sends windows until none is left. A stray exception ends one attempt. A kill ends the thread, and the next window starts
+      # a new one.
       def work
         Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve } }
       rescue Exception # rubocop:disable Lint/RescueException -- the app may raise in all threads
@@ -122,7 +123,7 @@ module Profiler
         end
       end
 
-      # Waits until it is time for the next try.
+      # Waits until the next attempt is due.
       def pause(upload)
         till = @next_try || (upload.made_at + @delay)
         while !@hurry && (left = till - Clock.now).positive?

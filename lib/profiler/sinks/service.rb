@@ -2,7 +2,7 @@
 
 module Profiler
   module Sinks
-    # The name of this program among the services of a fleet, and what else the environment says of it.
+    # The name of this program among the services of a fleet, and its attributes from the environment.
     module Service
       class << self
         # @return [String]

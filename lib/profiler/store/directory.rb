@@ -3,8 +3,8 @@
 require_relative "file_name"
 
 module Profiler
-  # A directory of profiles: its mode is 0700, its files are 0600, and at most +keep+ of them stay, the newest always. It only
-  # touches its own names.
+  # A directory of profiles. Its mode is 0700, its files have 0600, and at most +keep+ of them are kept, the newest always. It
+  # only touches files with names of its own.
   class Directory
     # 20261122T003012.123-4711-9f86d081.pb.gz
     OURS = /\A\d{8}T\d{6}\.\d{3}-\d+-\h{8}\.[\w.]+(?<!\.tmp)\z/.freeze
@@ -35,12 +35,12 @@ module Profiler
 
     # @param result [Recording::Result]
     # @return [String] the file
-    # @raise [SystemCallError, ArgumentError] if the directory is a link, somebody else's, or writable by others
+    # @raise [SystemCallError, ArgumentError] if the directory is a link, belongs to another user, or is writable by others
     def store(result)
       write(result.profile, result.id)
     end
 
-    # Stores a profile, without the GVL and on no other Ruby thread. An interrupt leaves nothing.
+    # Stores a profile, without the GVL and on no other Ruby thread. An interrupt leaves no file behind.
     #
     # @return [String] the file
     # @raise [SystemCallError, ArgumentError] as {store}

@@ -17,7 +17,7 @@ module Profiler
 
       private
 
-      # The shortest end that stands for the same format as the whole name: of my.app.pb.gz it is .pb.gz.
+      # Returns the shortest ending that stands for the same format as the whole name: for my.app.pb.gz it is .pb.gz.
       def ending_of(path)
         name = File.basename(path)
         dots = (1...name.length).select { |place| name[place] == "." }.reverse

@@ -4,10 +4,10 @@ require "zlib"
 require_relative "file_name"
 
 module Profiler
-  # Writes a file atomically: under a temporary name, then by renaming. The path is checked before the work starts, so that
-  # errors come early. Nothing stays on the disk from that check, as a process may end without cleaning up.
+  # Writes a file atomically: under a temporary name, which is then renamed. The path is checked before the work starts, so that
+  # errors are reported early. That check leaves no file on the disk, because a process may end without cleaning up.
   #
-  # Symbolic links are followed. A device or a named pipe is written to, as a rename would replace it by a file.
+  # Symbolic links are followed. A device or a named pipe is written to directly, because a rename would replace it by a file.
   class Output
     # @param format [Symbol, String, nil] by the path's extension when nil
     # @param options [Hash] as for {Profile#dump}
@@ -16,7 +16,7 @@ module Profiler
     def initialize(path, format: nil, source: false, **options)
       @options = options
       @source = source
-      # A path is bytes: expand_path would refuse to join those of two encodings.
+      # A path is treated as bytes, because expand_path would refuse to join two encodings.
       @path = File.expand_path(path.to_s.dup.force_encoding(Encoding.find("filesystem")))
       @path = File.realdirpath(@path) if File.symlink?(@path)
       @format = (format || Native.format_of(@path)).to_s
@@ -30,7 +30,7 @@ module Profiler
       raise e.class, path.to_s
     end
 
-    # Whether it is a page, which shows time only with a timeline.
+    # Returns whether it is a page, which shows time only with a timeline.
     def page?
       @format == "html"
     end
@@ -53,7 +53,7 @@ module Profiler
       raise e.class, @path
     end
 
-    # Replaces the file by what is no profile. An interrupt waits for that.
+    # Replaces the file by bytes that are not a profile. An interrupt waits for that.
     #
     # @raise [SystemCallError] if the disk is full, or the place is gone; its message names the path
     def replace(bytes)

@@ -69,7 +69,7 @@ module Profiler
         "#{type} of #{@by}: #{Native.amount(type, profile.totals.fetch(type, 0))} in #{format("%.1f", window.seconds)} s, #{order}#{filter}"
       end
 
-      # For programs.
+      # Returns the ranking for programs.
       #
       # @return [Hash{Symbol => Object}]
       def to_h(window)

@@ -9,11 +9,11 @@ require_relative "windows"
 
 module Profiler
   module CLI
-    # The screen of +profiler top+. A thread takes the windows, so that keys answer while the process does not.
+    # The screen of +profiler top+. A thread fetches the windows, so that keys work even while the process does not respond.
     class Screen
-      # Seconds without an answer that are said.
+      # How long the process may be silent before the screen says so, in seconds.
       LATE = 3
-      # Rows that are no table: two lines about the process, one about the table, its heading, and the keys.
+      # The number of rows outside of the table: two about the process, one about the table, its heading, and the keys.
       AROUND = 5
       HELP = <<~TEXT
         m  methods               o  sort by self or total weight
@@ -242,7 +242,7 @@ module Profiler
         @shown == :method ? ["", *method_lines] : table
       end
 
-      # None where the window has no sample with the label.
+      # Returns the rows, or none if the window has no sample with the label.
       def rows
         @view.rows(@window)
       rescue ArgumentError

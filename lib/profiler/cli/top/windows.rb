@@ -4,7 +4,7 @@ module Profiler
   module CLI
     # The windows of a session in another process: profiles, each of the time since the one before.
     class Windows
-      # Windows that are kept, to be written.
+      # The number of windows that are kept for writing.
       MOST = 3_600
       private_constant :MOST
 
@@ -16,7 +16,7 @@ module Profiler
       #   @return [Float]
       Window = Struct.new(:profile, :seconds)
 
-      # Seconds of a window.
+      # The length of a window, in seconds.
       #
       # @return [Float]
       attr_reader :length
@@ -41,7 +41,7 @@ module Profiler
         take
       end
 
-      # The window so far; the next one begins.
+      # Returns the window so far and starts the next one.
       #
       # @return [Window]
       # @raise [Control::Client::Failed]
@@ -55,12 +55,12 @@ module Profiler
         Window.new(profile.without_idle, seconds)
       end
 
-      # Seconds until the window ends.
+      # Returns the seconds until the window ends.
       #
       # @return [Float]
       def left = @begun + @length - Clock.now
 
-      # All that was seen.
+      # Returns all that was recorded so far.
       #
       # @return [Profile, nil]
       def seen

@@ -30,7 +30,7 @@ module Profiler
           @last = token
         end
 
-        # Whether the double-quoted token that ends at the scanner's position is a name.
+        # Returns whether the double-quoted token that ends at the scanner's position is a name.
         #
         # @param scanner [StringScanner]
         def certain?(scanner)

@@ -11,18 +11,19 @@ module Profiler
       class Scanner
         SPACE = /[ \t\r\n\f]+/.freeze
         WORD = /[A-Za-z_\u0080-\u{10ffff}][\w$\u0080-\u{10ffff}]*/.freeze
-        # Includes everything that begins like a number: 0xff, 1e5, 4711abc.
+        # Numbers, and everything that begins like one: 0xff, 1e5, 4711abc.
         NUMBER = /\.?\d[\w.\u0080-\u{10ffff}]*+(?:(?<=[eE])[-+]\d+)?/.freeze
         OPERATORS = %r{[-+*/<>=!~%^&|,;:().?@]}.freeze
-        # The end of a line is \n alone, as databases differ on others.
+        # A comment up to the end of the line, which is only \n, as databases differ on other line ends.
         LINE_COMMENT = /--[^\r\n]*(?:\r?\n|\z)/.freeze
         HASH_COMMENT = /#[^\r\n]*(?:\r?\n|\z)/.freeze
-        # PostgreSQL nests comments, others do not. MySQL executes some, and reads quotes in hints.
+        # A comment whose end is certain. PostgreSQL nests comments, others do not. MySQL executes some, and reads quotes in
+        # hints.
         COMMENT = %r{/\*(?!!|M!|\+(?:(?!\*/).)*['"`])(?:(?!/\*|\*/).)*+\*/}m.freeze
         DOUBTFUL_COMMENT = %r{/\*|--|\#}.freeze
         STRING = /'(?:[^']|'')*+'/m.freeze
         ESCAPED_STRING = /'(?:[^'\\]|''|\\.)*+'/m.freeze
-        # Without a backslash before a quote, whose meaning depends on the server's settings.
+        # A string literal without a backslash before a quote, as the meaning of that depends on the server's settings.
         CERTAIN_STRING = /'(?:[^'\\]|''|\\[^'])*+'/m.freeze
         CERTAIN_DOUBLE = /"(?:[^"\\]|""|\\[^"])*+"/m.freeze
         DOUBLE = /"(?:[^"]|"")*+"/m.freeze

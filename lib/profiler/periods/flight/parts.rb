@@ -7,13 +7,13 @@ module Profiler
       MINUTES = (0.1..1_440).freeze
       MEMORY = ((1 << 20)..(1 << 30)).freeze
 
-      # Parts that the minutes are kept in. So up to one part more is kept.
+      # The number of parts that the minutes are divided into. Up to one part more is kept.
       NUMBER = 30
 
       Part = Struct.new(:ended, :bytes)
       private_constant :NUMBER, :Part
 
-      # Seconds of one part.
+      # The length of a part, in seconds.
       attr_reader :length
 
       # @param memory [Integer] bytes of all parts
@@ -32,7 +32,7 @@ module Profiler
         @parts = []
       end
 
-      # Those of a forked child, which has only its own minutes.
+      # Returns the empty parts of a forked child, which has only its own minutes.
       def of_child = Parts.new(@minutes, @memory)
 
       # Adds the newest part.
@@ -52,7 +52,7 @@ module Profiler
         end
       end
 
-      # Whether no file of the same minutes was claimed. If so, it is claimed now.
+      # Claims the right to save these minutes. Returns false if a file of the same minutes was claimed before.
       def claim_save?
         now = Clock.now
         @lock.synchronize do

@@ -6,20 +6,20 @@ module Profiler
   class Flight < Always
     # The events at which a flight recorder writes a file by itself.
     class Triggers
-      # Ends of a process: by an exception, by SIGTERM, by any other way that runs its blocks of +at_exit+.
+      # The ends of a process: by an exception, by SIGTERM, or in any other way that runs its +at_exit+ blocks.
       ENDS = %i[crash term exit].freeze
 
-      # Signals that end a process, and would not any more.
+      # Signals that end a process, and would not do so with a handler.
       FINAL = %w[TERM INT QUIT ABRT].freeze
 
-      # Shares of a part's busy time.
+      # The allowed shares of a part's busy time.
       SHARES = (0.01..1).freeze
 
       # The least busy time of a part, as a share of its length, of which such a share says anything.
       BUSY = 0.1
       private_constant :BUSY
 
-      # Seconds after which a request is slow.
+      # The time in seconds after which a request is slow.
       attr_reader :slower_than
 
       # @param at [Array<Symbol>] of {ENDS}
@@ -47,13 +47,13 @@ module Profiler
         @slower_than = slower_than
       end
 
-      # Has them save the flight from now on.
+      # Arms the triggers, so that they save the flight from now on.
       def arm(flight)
         Middleware.flight = flight if @slower_than
         watch_signal(flight) if @signal
       end
 
-      # Restores what was there before {arm}.
+      # Restores the state before {arm}.
       def disarm(flight)
         Middleware.flight = nil if @slower_than && Middleware.flight.equal?(flight)
         return unless @handler
