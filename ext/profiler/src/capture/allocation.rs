@@ -47,8 +47,8 @@ mod objects;
 mod site;
 mod sums;
 
-/// One sample in this many is timed, on behalf of all of them: reading a clock is a good part of a sample's
-/// overhead.
+/// The number of samples for each one that is timed, on behalf of all of them: reading a clock is a good part of
+/// a sample's overhead.
 const TIMED: u64 = 32;
 /// The longest time that is counted for one sample. After a longer one, another thread had the processor.
 const LONGEST_NS: u64 = 100_000;
