@@ -154,7 +154,8 @@ pub(crate) fn restore() {
 
 /// The waiter of this process, if it has one.
 fn waiting() -> Option<&'static Waiter> {
-    // Acquire pairs with the Release in `waiter`. SAFETY: a waiter is never freed.
+    // Acquire pairs with the Release in `waiter`.
+    // SAFETY: a waiter is never freed.
     let waiter = unsafe { WAITER.load(Ordering::Acquire).as_ref() }?;
     (waiter.pid == std::process::id()).then_some(waiter)
 }

@@ -102,7 +102,8 @@ fn throttled_ns() -> Option<u64> {
     /// that for ever.
     static PLACE: AtomicPtr<Option<PathBuf>> = AtomicPtr::new(null_mut());
     let read = |place: &PathBuf| throttled(&fs::read_to_string(place).ok()?);
-    // Acquire pairs with the Release below. SAFETY: the pointer is null, or was leaked.
+    // Acquire pairs with the Release below.
+    // SAFETY: the pointer is null, or was leaked.
     if let Some(place) = unsafe { PLACE.load(Ordering::Acquire).as_ref() } {
         return place.as_ref().and_then(read);
     }

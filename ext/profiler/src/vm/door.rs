@@ -231,7 +231,8 @@ unsafe fn run<F: FnMut() -> VALUE>(call: &mut F) -> (VALUE, i32) {
 /// outer frame.
 fn restore(before: VALUE) {
     // The VM refuses a value that is not an exception. So if a thread is being ended, the caught value stays
-    // in `$!`. SAFETY: the GVL is held; both calls only read and write a field of the current thread.
+    // in `$!`.
+    // SAFETY: the GVL is held; both calls only read and write a field of the current thread.
     unsafe {
         let is_exception = rb_sys::rb_obj_is_kind_of(before, rb_sys::rb_eException) == rb_sys::Qtrue as VALUE;
         if is_exception || before == rb_sys::Qnil as VALUE {

@@ -35,7 +35,8 @@ pub(crate) unsafe fn load_symbols() {
         .for_each(|(it, word)| it.store(symbol(word), Relaxed));
     SYMBOLS.gc_by.store(symbol("gc_by"), Relaxed);
     SYMBOLS.major_by.store(symbol("major_by"), Relaxed);
-    // At the first question the VM creates Symbols of its own. SAFETY: the caller holds the GVL.
+    // At the first question the VM creates Symbols of its own.
+    // SAFETY: the caller holds the GVL.
     let _ = unsafe { latest_cause() };
 }
 
