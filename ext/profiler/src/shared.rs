@@ -127,8 +127,7 @@ impl Capture {
     /// As for [`Job::trigger_from_outside`].
     pub(crate) unsafe fn ask_at_block_end(&self) {
         // Acquire pairs with the Release in `set_block_job`.
-        // SAFETY: the pointer is null or came from a
-        // `&'static Job`.
+        // SAFETY: the pointer is null or came from a `&'static Job`.
         if let Some(job) = unsafe { self.block_end.load(Ordering::Acquire).as_ref() } {
             // SAFETY: the job was registered before it was stored; the caller has seen the thread wait.
             unsafe { job.trigger_from_outside() };
@@ -141,8 +140,7 @@ impl Capture {
     /// As for [`Job::trigger`].
     pub(crate) unsafe fn resync_labels(&self) {
         // Acquire pairs with the Release in `set_resync_job`.
-        // SAFETY: the pointer is null or came from a
-        // `&'static Job`.
+        // SAFETY: the pointer is null or came from a `&'static Job`.
         if let Some(job) = unsafe { self.resync.load(Ordering::Acquire).as_ref() } {
             // SAFETY: the job was registered before it was stored, and the caller promises that the VM still
             // exists.
