@@ -128,7 +128,7 @@ impl Server {
     fn stop_listening(&self) {
         let _held = self.hold_ends();
         if let Some(listener) = self.listener.take() {
-            listener.shut_down(); // the thread that waits for it closes it
+            listener.shut_down(); // the thread that waits for the listener closes it
         }
         if let Some(reserve) = self.reserve.take() {
             reserve.close();
