@@ -47,8 +47,8 @@ mod objects;
 mod site;
 mod sums;
 
-/// The number of samples for each one that is timed, on behalf of all of them: reading a clock is a good part of
-/// a sample's overhead.
+/// The number of samples for each one that is timed, on behalf of all of them: reading a clock is a good part
+/// of a sample's overhead.
 const TIMED: u64 = 32;
 /// The longest time that is counted for one sample. After a longer one, another thread had the processor.
 const LONGEST_NS: u64 = 100_000;
@@ -115,7 +115,7 @@ pub(crate) fn apply(demand: Demand) {
 
 /// Returns whether objects are sampled. The caller holds the GVL and is outside of the hook.
 pub(crate) fn is_on() -> bool {
-    // SAFETY: the caller holds the GVL and is outside of the hook, so nobody writes meanwhile.
+    // SAFETY: the caller holds the GVL and is outside of the hook, so no other code writes meanwhile.
     unsafe { (*OBJECTS.0.get()).hooked.is_some() }
 }
 

@@ -137,7 +137,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
 unsafe fn on_unregistered(event: GvlEvent, thread: u64, tag: *mut c_void) {
     match event {
         GvlEvent::Ready if !FirstReady::is(tag) && tag != OWN => {
-            // SAFETY: `thread` is a live Thread, and nobody dereferences such a tag.
+            // SAFETY: `thread` is a live Thread, and such a tag is never dereferenced.
             unsafe { gvl::tag(thread, FirstReady::now().as_tag()) };
         }
         // A thread that is about to register itself notes itself as the holder then. The profiler's own
@@ -156,7 +156,7 @@ const OWN: *mut c_void = 2 as *mut c_void;
 /// # Safety
 /// The caller holds the GVL, and `thread` is a live Thread.
 pub(crate) unsafe fn tag_own(thread: u64) {
-    // SAFETY: the caller holds the GVL, `thread` is a live Thread, and nobody dereferences such a tag.
+    // SAFETY: the caller holds the GVL, `thread` is a live Thread, and such a tag is never dereferenced.
     unsafe { gvl::tag(thread, OWN) };
     threads::gvl_holder::clear();
 }

@@ -24,7 +24,7 @@ pub(crate) const WALK_LIMIT: usize = 10_000;
 const BUFFERS: usize = 4;
 
 const FREE: usize = 0;
-/// The holder of a buffer that a spec has taken away: nobody walks in it. No thread has this identity, which
+/// The holder of a buffer that a spec has taken away: no thread walks in it. No thread has this identity, which
 /// is an address.
 #[cfg(feature = "testing")]
 const HELD: usize = 1;

@@ -229,8 +229,8 @@ fn work() {
         let look_ns = LOOK_NS.load(Ordering::Relaxed);
         let only_looks = look_ns == interval_ns;
         let (first_ns, span_ns) = if only_looks {
-            // Timed from one poll to the next, so that no program falls into step with them, and no gap is far longer
-            // than another.
+            // Timed from one poll to the next, so that no program falls into step with them, and no gap is far
+            // longer than another.
             (last_look_ns.max(slot_ns - interval_ns) + interval_ns * 3 / 4, interval_ns / 2)
         } else {
             // No sooner than a thread can have run enough since the last round: waking up is most of the

@@ -20,9 +20,9 @@ use crate::sampler::timers;
 use crate::sys::clock;
 use crate::threads;
 
-/// The CPU time in nanoseconds that the kernel takes to deliver a tick, which no clock of ours shows. The value is
-/// that of a guest of a hypervisor, where timer interrupts are expensive (bench/README.md). On other machines
-/// sessions use less than they may.
+/// The CPU time in nanoseconds that the kernel takes to deliver a tick, which no clock of ours shows. The
+/// value is that of a guest of a hypervisor, where timer interrupts are expensive (bench/README.md). On other
+/// machines sessions use less than they may.
 const DELIVERY_NS: u64 = 20_000;
 /// The additional time in nanoseconds if the ticker samples wall clocks: its ticks wake threads that wait
 /// (bench/README.md).

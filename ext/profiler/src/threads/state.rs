@@ -79,7 +79,7 @@ pub(crate) struct ThreadState {
     pub(crate) polled: PolledWaits,
     /// The time for which the thread was ready to run and had no CPU.
     pub(crate) off_cpu: OffCpu,
-    /// The question to the thread where it is blocked with the GVL.
+    /// The question that asks the thread for its stack while it is blocked with the GVL.
     pub(crate) block: BlockWatch,
 }
 
