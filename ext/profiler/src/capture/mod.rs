@@ -5,9 +5,9 @@
 //!   only those functions of the system that are safe in a handler, and of the VM only what `vm::state`,
 //!   `vm::frames::walk` and `vm::jobs::trigger` wrap. `rb_profile_frames` is not documented as safe here;
 //!   `spec/programs/stress/README.md` describes the experiments which show that it is.
-//! * There is one exception: the hook on allocations runs in no handler, and with the GVL. It takes the drain
-//!   lock if it finds the ring full, as no other thread would make room. The holder of that lock needs
-//!   nothing from any other thread.
+//! * There is one exception: the hook on allocations runs in no handler, and with the GVL. If it finds the ring
+//!   full, it takes the drain lock and drains the ring itself, as it can wait for no other thread to do so. The
+//!   holder of that lock needs nothing from any other thread.
 //! * A tick ends as a record, or as a count with a reason.
 //! * A signal may arrive late: after the stop, after the end of its thread, or in a forked child. Ring,
 //!   counters and thread states are never freed, and [`crate::shared::Capture::enabled`] is checked first.

@@ -9,7 +9,7 @@ use ::profiler_core::record::counters::{count, Counters};
 pub(crate) enum NoTick {
     /// A tick of a session that has ended.
     Late,
-    /// A signal that another component sent.
+    /// A signal that other code sent.
     Foreign,
     /// A tick of the whole process, on a thread that no session profiles.
     Unwanted,

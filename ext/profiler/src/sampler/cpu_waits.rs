@@ -24,7 +24,8 @@ pub(crate) enum CpuWaits {
     NotAsked,
     /// The collector will take the first readings.
     Asked,
-    /// Readings at the start of the present part of the session.
+    /// Readings at the start of the present part of the session. The kernel counts since the threads and the
+    /// cgroup began.
     Since(Readings),
 }
 

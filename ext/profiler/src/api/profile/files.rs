@@ -51,7 +51,8 @@ impl Profile {
 
     /// Implements `profile._write_file(path, format, options)`: writes the profile into a device or pipe,
     /// without holding all of it in memory. With `replace: true` it writes a file, which is replaced as a
-    /// whole. With `keep: number`, the directory is checked before, and only the newest profiles stay in it.
+    /// whole. With `keep: number`, the directory is checked before, and that number of the newest profiles
+    /// stays in it.
     pub(super) fn write_file(
         ruby: &Ruby,
         rb_self: &Self,

@@ -63,9 +63,9 @@ impl Site {
     }
 }
 
-/// Pushes a record into the ring. A full ring is drained here, at most 64 records at a time, as no other
-/// thread would make room. The holder of the drain lock needs nothing from this thread. If draining makes no
-/// space, the record is dropped and counted.
+/// Pushes a record into the ring. A full ring is drained here, at most 64 records at a time, as this thread can
+/// wait for no other one to do so. The holder of the drain lock needs nothing from this thread. If draining
+/// makes no space, the record is dropped and counted.
 pub(super) fn send(
     hub: &Hub,
     site: &Site,

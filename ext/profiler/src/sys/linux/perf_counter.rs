@@ -86,7 +86,7 @@ pub(crate) fn enable(fd: i32, native_id: i32) -> Result<(), i32> {
     }
 }
 
-/// Sets the interval of the counter, and starts it again.
+/// Sets the interval of the counter, and restarts it.
 ///
 /// # Errors
 /// The errno.
