@@ -4,8 +4,8 @@ use magnus::{Error, Ruby};
 
 use crate::vm::{fibers, gvl, methods, modules, threads};
 
-/// Looks up at once Ruby's own methods that are needed later, before an app replaces them, and makes what cannot be made beside
-/// Ractors.
+/// Looks up Ruby's own methods that are needed later, before an app can replace them, and creates what cannot
+/// be created beside Ractors.
 ///
 /// # Errors
 /// The exception that Ruby raises: the extension cannot work then.

@@ -6,7 +6,7 @@ use profiler_core::error::Error as CoreError;
 use crate::vm::door::inspect;
 use crate::vm::exceptions::{error, exception};
 
-/// The exception for what the core says.
+/// Returns the exception for an error of the core.
 pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
     match reason {
         CoreError::UnknownFormat { .. }
@@ -19,7 +19,8 @@ pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
     }
 }
 
-/// A wrong value from the user, shown as `inspect` has it in what `message` makes. What is delivered meanwhile comes first.
+/// Returns the exception for a wrong value from the user; `message` receives the result of `inspect`. An
+/// exception that is delivered meanwhile is returned instead.
 pub(crate) fn wrong_value(ruby: &Ruby, value: Value, message: impl FnOnce(String) -> String) -> Error {
     match inspect(value) {
         Ok(shown) => argument_error(ruby, message(shown)),
@@ -27,7 +28,7 @@ pub(crate) fn wrong_value(ruby: &Ruby, value: Value, message: impl FnOnce(String
     }
 }
 
-/// A wrong value from the user.
+/// Returns an ArgumentError for a wrong value from the user.
 pub(crate) fn argument_error(ruby: &Ruby, message: impl Into<String>) -> Error {
     exception(ruby.exception_arg_error(), &message.into())
 }

@@ -1,8 +1,9 @@
-//! The VM side of the profiler, and the only crate that uses VALUE. All that needs no VM is in `profiler_core`.
+//! The VM side of the profiler, and the only crate that uses VALUE. All code that needs no VM is in
+//! `profiler_core`.
 //!
 //! This file is the table of contents of what Ruby sees; ARCHITECTURE.md is the map of the folders.
 
-// Nothing here is public but the function that `magnus::init` makes, which cannot carry a comment.
+// Only the function that `magnus::init` creates is public here, and it cannot carry a comment.
 #![allow(missing_docs)]
 
 use magnus::{prelude::*, Error, Ruby};
@@ -19,8 +20,8 @@ mod sampler;
 mod threads;
 mod vm;
 
-// The modules that run in signal handlers and hooks. Without the prelude of std there is no `Vec`, no `Box` and
-// no `format!` in them but by an import that a reader sees.
+// The modules that run in signal handlers and hooks. Without the prelude of std, `Vec`, `Box` and `format!`
+// are available in them only by an import that a reader sees.
 #[no_implicit_prelude]
 mod capture;
 #[no_implicit_prelude]
@@ -35,7 +36,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     vm::process::allow_ractors(ruby);
     let profiler = ruby.define_module("Profiler")?;
     if profiler.funcall("const_defined?", ("Session", false))? {
-        // Its methods would be taken over by ours, while its handler and its timers live on.
+        // Our methods would replace its methods, while its handler and its timers live on.
         let message =
             "another copy of the profiler's extension is loaded already: a process can have only one";
         return Err(Error::new(ruby.exception_load_error(), message));

@@ -1,4 +1,5 @@
-//! Events of the app that running sessions are notified of: markers, ends of requests, a trap of SIGPROF, a Ractor.
+//! Events of the app that running sessions are notified of: markers, ends of requests, a trap of SIGPROF, a
+//! Ractor.
 
 use std::sync::atomic::Ordering;
 
@@ -11,18 +12,18 @@ use crate::sys::clock;
 use crate::{labels, threads, vm};
 use profiler_core::text::{cut, MAX_NAME_BYTES};
 
-/// `Native.mark(name, started_ns)`: see `Profiler.marker`.
+/// Implements `Native.mark(name, started_ns)`: see `Profiler.marker`.
 fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), Error> {
     fork::continue_after_fork();
     if !CAPTURE.enabled.load(Ordering::Relaxed) {
         return Ok(());
     }
-    // An app can have replaced the clock that gave it. The marker is an instant then.
+    // An app can have replaced the clock that the time came from. The marker is then an instant.
     let started_ns = u64::try_convert(started_ns).unwrap_or(i64::MAX as u64);
     let me = vm::threads::current(ruby, vm::threads::Names::Included)?;
-    // SAFETY: nothing of Ruby runs while the slice is read.
+    // SAFETY: no Ruby code runs while the slice is read.
     let name = unsafe { name.as_slice() };
-    // Not all of a long one is copied: a character has 4 bytes at most.
+    // A long name is not copied as a whole: a character has 4 bytes at most.
     let start = name.get(..MAX_NAME_BYTES + 4).unwrap_or(name);
     let name = cut(String::from_utf8_lossy(start).into_owned());
     sampler::record_marker(&name, started_ns, || {
@@ -31,8 +32,8 @@ fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), Error> {
     Ok(())
 }
 
-/// `Native.count_request(labels, begun)`: a request, or a job, with these labels ends now. It began at `begun` on the monotonic
-/// clock, in seconds.
+/// Implements `Native.count_request(labels, begun)`: a request, or a job, with these labels ends now. It
+/// began at `begun` on the monotonic clock, in seconds.
 fn count_request(ruby: &Ruby, labels: RHash, begun: f64) -> Result<(), Error> {
     fork::continue_after_fork();
     if !CAPTURE.enabled.load(Ordering::Relaxed) || !vm::process::on_main_ractor() {
@@ -45,11 +46,12 @@ fn count_request(ruby: &Ruby, labels: RHash, begun: f64) -> Result<(), Error> {
     Ok(())
 }
 
-/// `Native.give_up_objects`: the app creates a Ractor. True if that ends all sampling of objects.
+/// Implements `Native.give_up_objects`: the app creates a Ractor. Returns true if that ends all sampling of
+/// objects.
 fn give_up_objects(ruby: &Ruby) -> bool {
     fork::continue_after_fork();
     if vm::events::GLOBAL_FREES {
-        return false; // what a Ractor frees is reported
+        return false; // the frees of all Ractors are reported
     }
     let kills = vm::allocations::HOOK_KILLS_RACTORS && allocation::is_on();
     if allocation::is_tracking() {
@@ -69,12 +71,12 @@ fn give_up_objects(ruby: &Ruby) -> bool {
     kills
 }
 
-/// `Native.give_up`: the app takes SIGPROF.
+/// Implements `Native.give_up`: the app takes SIGPROF.
 fn give_up(ruby: &Ruby) -> Result<(), Error> {
     give_up_for(ruby, "the app trapped SIGPROF")
 }
 
-/// `Native.give_up_to_callcc`: the app has loaded a library that replaces stacks.
+/// Implements `Native.give_up_to_callcc`: the app has loaded a library that replaces stacks.
 fn give_up_to_callcc(ruby: &Ruby) -> Result<(), Error> {
     give_up_for(ruby, "the app loaded continuations (callcc), which replace a stack while it may be walked")
 }

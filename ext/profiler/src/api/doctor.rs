@@ -1,4 +1,5 @@
-//! `Profiler::Doctor`: the answers of the system and the VM that a session would get, without starting one.
+//! The module `Profiler::Doctor`: the answers of the system and the VM that a session would get, without
+//! starting one.
 
 use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
 
@@ -12,8 +13,9 @@ use crate::vm;
 use profiler_core::profile::Note;
 use profiler_core::ticking::engine::Engine;
 
-/// `Doctor._engines`: `[name, refusal, note]` of each engine. The refusal says why it is not available, nil when it is; the note
-/// says what a user has to know of it. The preferred engine depends on the options.
+/// Implements `Doctor._engines`: returns `[name, refusal, note]` of each engine. The refusal states why the
+/// engine is not available, and is nil if it is; the note states what a user should know about it. The
+/// preferred engine depends on the options.
 fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
     let engines = ruby.ary_new();
     for engine in Engine::ALL {
@@ -27,7 +29,8 @@ fn engines(ruby: &Ruby, _doctor: Value) -> Result<RArray, Error> {
     Ok(engines)
 }
 
-/// The reason why a session would not start with that engine. The questions and their order are those of a start.
+/// Returns the reason why a session would not start with that engine. The questions and their order are those
+/// of a start.
 fn refusal(ruby: &Ruby, engine: Engine) -> Result<Option<String>, Error> {
     let danger = vm::process::unsafe_to_walk(ruby)?;
     Ok(danger.filter(|_| engine != Engine::Safepoint).or_else(|| refused_by_system(engine)))
@@ -44,7 +47,7 @@ fn refused_by_system(engine: Engine) -> Option<String> {
         return Some("ITIMER_PROF is armed by somebody else".into());
     }
     let probed = match engine {
-        // Where stacks are taken later, it is still these timers that request them.
+        // If stacks are taken later, these timers still request them.
         Engine::ThreadTimer | Engine::Safepoint => thread_timer::probe(),
         Engine::Ticker => {
             let errno = TimerInfo::refused()?;
@@ -54,7 +57,7 @@ fn refused_by_system(engine: Engine) -> Option<String> {
             ));
         }
         Engine::Perf => perf::probe(),
-        // A timer that runs is ours. To disarm one that is not armed changes nothing.
+        // An armed timer is ours. Disarming one that is not armed changes nothing.
         Engine::Setitimer if setitimer::is_armed() => Ok(()),
         Engine::Setitimer => setitimer::arm(0),
     };
@@ -67,7 +70,7 @@ fn refused_by_system(engine: Engine) -> Option<String> {
     Some(format!("the system refused a timer: {}{hint}", std::io::Error::from_raw_os_error(errno)))
 }
 
-/// `Doctor._signal_owner`: who handles SIGPROF.
+/// Implements `Doctor._signal_owner`: returns who handles SIGPROF.
 fn signal_owner(_ruby: &Ruby, _doctor: Value) -> &'static str {
     match sigprof::owner() {
         Owner::Nobody => "nobody",
@@ -76,20 +79,21 @@ fn signal_owner(_ruby: &Ruby, _doctor: Value) -> &'static str {
     }
 }
 
-/// `Doctor._unsafe_to_walk`: why stacks can be taken only where Ruby checks its interrupts; nil when they
-/// can be taken anywhere.
+/// Implements `Doctor._unsafe_to_walk`: returns why stacks can be taken only where Ruby checks its
+/// interrupts, or nil if they can be taken anywhere.
 fn unsafe_to_walk(ruby: &Ruby, _doctor: Value) -> Result<Option<String>, Error> {
     vm::process::unsafe_to_walk(ruby)
 }
 
-/// `Doctor._waits`: how the waits of `:wall` are seen, nil when they cannot be; and why not, or nil.
+/// Implements `Doctor._waits`: returns how the waits of `:wall` are observed, or nil if they cannot be; and
+/// the reason why not, or nil.
 fn waits(ruby: &Ruby, _doctor: Value) -> Result<(Option<&'static str>, Option<String>), Error> {
     let why = wall::why_not(ruby)?;
     let seen = if before_3_3::NEEDED { "sampled" } else { "measured" };
     Ok((why.is_none().then_some(seen), why))
 }
 
-/// `Doctor._objects`: why objects cannot be sampled; nil when they can.
+/// Implements `Doctor._objects`: returns why objects cannot be sampled, or nil if they can.
 fn objects(ruby: &Ruby, _doctor: Value) -> Result<Option<&'static str>, Error> {
     mode::no_objects(ruby)
 }

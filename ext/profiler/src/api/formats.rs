@@ -1,4 +1,4 @@
-//! Formats, units and texts, for the Ruby part: nothing here is about one profile.
+//! Formats, units and texts, for the Ruby part; no function here is about a single profile.
 
 use magnus::{function, Error, Object, RArray, RModule, Ruby};
 use profiler_core::format::Format;
@@ -8,44 +8,44 @@ use profiler_core::text::{self, units};
 use crate::errors::core_error;
 use crate::vm::strings::FilePath;
 
-/// `Native.check_format(name)`: raises unless there is a format of that name.
+/// Implements `Native.check_format(name)`: raises unless there is a format of that name.
 fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
     Format::from_name(&name).map(drop).map_err(|reason| core_error(ruby, &reason))
 }
 
-/// `Native.format_of(path)`: the format that a file's extension stands for.
+/// Implements `Native.format_of(path)`: returns the format of a file's extension.
 fn format_of(ruby: &Ruby, path: FilePath) -> Result<&'static str, Error> {
     Format::from_path(&path.0).map(Format::name).map_err(|reason| core_error(ruby, &reason))
 }
 
-/// `Native.packs(path, format)`: whether a file of that path is packed by gzip.
+/// Implements `Native.packs(path, format)`: returns whether a file of that path is packed by gzip.
 fn packs(ruby: &Ruby, path: FilePath, name: String) -> Result<bool, Error> {
     let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
     Ok(format.packs(&path.0))
 }
 
-/// `Native.amount(type, weight)`: the weight as people read it, `1.23 s`.
+/// Implements `Native.amount(type, weight)`: returns the weight in readable form, such as `1.23 s`.
 fn amount(name: String, weight: u64) -> String {
     let of = SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
     of.unwrap_or(SampleType::Samples).amount(weight)
 }
 
-/// `Native.percent(part, whole)`: `12.3%`.
+/// Implements `Native.percent(part, whole)`: returns a percentage such as `12.3%`.
 fn percent(part: u64, whole: u64) -> String {
     units::percent(part, whole)
 }
 
-/// `Native.clean(text)`: on one line and harmless to terminals.
+/// Implements `Native.clean(text)`: returns the text on one line and harmless to terminals.
 fn clean(text: String) -> String {
     text::clean(&text).into_owned()
 }
 
-/// `Native.code(text)`: a name in a cell of a table of Markdown.
+/// Implements `Native.code(text)`: returns a name for a cell of a Markdown table.
 fn code(text: String) -> String {
     text::code(&text)
 }
 
-/// `Native.formats`: name and extension of each.
+/// Implements `Native.formats`: returns name and extension of each format.
 fn formats(ruby: &Ruby) -> RArray {
     ruby.ary_from_iter(Format::all().map(|it| (it.name(), it.extension())))
 }

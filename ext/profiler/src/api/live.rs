@@ -1,4 +1,5 @@
-//! `Profiler::LiveServer`: the server of a control socket, for the Ruby thread that answers what needs Ruby.
+//! The class `Profiler::LiveServer`: the server of a control socket, for the Ruby thread that answers
+//! requests which need Ruby.
 
 use std::collections::BTreeMap;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
@@ -14,7 +15,7 @@ use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
 use crate::vm::without_gvl::{briefly_without_gvl, wait_for};
 
-/// The answers of `Signal.trap` where the app traps nothing.
+/// The answers of `Signal.trap` if the app does not trap the signal.
 const NO_TRAPS: [&str; 4] = ["DEFAULT", "SYSTEM_DEFAULT", "IGNORE", "EXIT"];
 
 /// The class `Profiler::LiveServer`.
@@ -29,28 +30,30 @@ struct LiveServer {
 impl DataTypeFunctions for LiveServer {}
 
 impl LiveServer {
-    /// `LiveServer._new`: a server that does not listen yet.
+    /// Implements `LiveServer._new`: creates a server that does not listen yet.
     fn new(ruby: &Ruby) -> Self {
         Self { server: Server::new(vm::process::description(ruby)), dumps: Mutex::default() }
     }
 
-    /// `server._listen(listener)`: accepts connections from the socket with that descriptor, which is the server's from then on, in
-    /// place of the one before. Connections stay.
+    /// Implements `server._listen(listener)`: accepts connections from the socket with that descriptor, which
+    /// belongs to the server from then on, in place of the previous one. Connections stay.
     fn listen(ruby: &Ruby, it: &Self, listener: RawFd) -> Result<(), Error> {
-        // SAFETY: the caller has given it up.
+        // SAFETY: the caller has given up the descriptor.
         let listener = unsafe { OwnedFd::from_raw_fd(listener) };
         it.server
             .listen(listener)
             .map_err(|why| error(ruby, "Error", format!("nobody can accept on the control socket: {why}")))
     }
 
-    /// `server._wait`: waits for a call, without the GVL. Raises what is delivered to the thread meanwhile.
+    /// Implements `server._wait`: waits for a call, without the GVL. Raises an exception that is delivered to
+    /// the thread meanwhile.
     fn wait(ruby: &Ruby, it: &Self) -> Result<(), Error> {
         wait_for(ruby, it.server.calls.bell())
     }
 
-    /// `server._next`: the next call as its number, that of its connection, and its line. The line is nil if the client has gone,
-    /// "dump" for [`LiveServer::dump`], and "lost" if nothing listens any more. Nil if there is no call.
+    /// Implements `server._next`: returns the next call as its number, that of its connection, and its line.
+    /// The line is nil if the client has disconnected, "dump" for [`LiveServer::dump`], and "lost" if no
+    /// socket is listening any more. Returns nil if there is no call.
     fn next(&self) -> Option<(u64, u64, Option<String>)> {
         let call = self.server.calls.next()?;
         let line = match call.question {
@@ -65,26 +68,28 @@ impl LiveServer {
         Some((call.number, call.connection, line))
     }
 
-    /// `server._answer(number, head, body)`: a line of JSON, without its end, and the bytes that follow it.
+    /// Implements `server._answer(number, head, body)`: answers with a line of JSON, without its line end,
+    /// and the bytes that follow it.
     fn answer(&self, number: u64, head: String, body: RString) {
-        // SAFETY: nothing of Ruby runs while the bytes are copied.
+        // SAFETY: no Ruby code runs while the bytes are copied.
         let body = unsafe { body.as_slice() }.to_vec();
         self.server.calls.answer(number, Answer { head, body });
     }
 
-    /// `server._dump(number)`: answers a call that is a dump.
+    /// Implements `server._dump(number)`: answers a call for a dump.
     fn dump(ruby: &Ruby, it: &Self, number: u64) -> Result<(), Error> {
         let dump = it.dumps.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         if let Some(Question::Dump(taking, form)) = dump {
             let named = taking.name(ruby)?;
-            // Text of a megabyte, if there are many threads.
+            // A text of a megabyte, if there are many threads.
             let answer = briefly_without_gvl(ruby, || Answer::dump(&taking.with(&named), form));
             it.server.calls.answer(number, answer);
         }
         Ok(())
     }
 
-    /// `server._dump_at(signal)`: prints a dump on stderr at the signal of that number. If the app traps that, its trap is called too.
+    /// Implements `server._dump_at(signal)`: prints a dump on stderr at the signal of that number. If the app
+    /// traps the signal, its trap is called too.
     fn dump_at(ruby: &Ruby, it: &Self, signal: i32) -> Result<(), Error> {
         let done = if is_at(signal) {
             serve_again(&it.server)
@@ -96,24 +101,24 @@ impl LiveServer {
         done.map_err(|why| error(ruby, "Error", format!("no signal can print a dump: {why}")))
     }
 
-    /// `LiveServer._restore_signal`: puts the handler back that `_dump_at` replaced.
+    /// Implements `LiveServer._restore_signal`: restores the handler that `_dump_at` replaced.
     fn restore_signal(_ruby: &Ruby, _class: Value) {
         restore();
     }
 
-    /// `server._close`.
+    /// Implements `server._close`.
     fn close(&self) {
         self.server.close();
     }
 
-    /// `server._leave`: closes, in a forked child, what is the parent's.
+    /// Implements `server._leave`: closes, in a forked child, the descriptors of the parent.
     fn leave(&self) {
         self.server.leave_to_parent();
     }
 }
 
-/// Returns whether the app traps a signal. Ruby tells that only to who replaces the trap, so it comes back at once. A handler that Ruby
-/// does not know is a trap too.
+/// Returns whether the app traps a signal. Ruby reveals that only to a caller that replaces the trap, so it
+/// is restored at once. A handler that Ruby does not know counts as a trap too.
 fn is_trapped(ruby: &Ruby, signal: i32) -> Result<bool, Error> {
     let signals: RModule = ruby.class_object().const_get("Signal")?;
     let before: Value = signals.funcall("trap", (signal, "IGNORE"))?;

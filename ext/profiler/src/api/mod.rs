@@ -1,6 +1,7 @@
-//! The Ruby classes: what an app calls, and what it gets. A table of contents; each class is a file.
+//! The Ruby classes: what an app calls, and what it gets. This file is a table of contents; each class has a
+//! file of its own.
 //!
-//! No sampling is decided here.
+//! No decision about sampling is made here.
 
 use magnus::{function, Error, Module, Object, RHash, RModule, Ruby};
 
@@ -20,13 +21,15 @@ use crate::sys::{clock, interrupts, sender, usage};
 use crate::vm::without_gvl;
 use crate::{threads, vm};
 
-/// `Native.clock(real)`: seconds since 1970 UTC, or on the monotonic clock. An app can replace the clocks of Ruby, and not these.
+/// Implements `Native.clock(real)`: returns seconds since 1970 UTC, or on the monotonic clock. An app can
+/// replace the clocks of Ruby, but not these.
 fn clock_s(real: bool) -> f64 {
     let ns = if real { clock::realtime_ns() } else { clock::monotonic_ns() };
     ns as f64 / 1e9
 }
 
-/// `Native.usage_of_children`: the resources of the child processes that ended, by name.
+/// Implements `Native.usage_of_children`: returns the resources of the child processes that have ended, by
+/// name.
 fn usage_of_children(ruby: &Ruby) -> Result<RHash, Error> {
     let it = usage::of_children();
     let all = ruby.hash_new();

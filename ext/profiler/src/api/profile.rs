@@ -1,4 +1,4 @@
-//! `Profiler::Profile`: a finished profile in Ruby's hands.
+//! The class `Profiler::Profile`: a finished profile, for Ruby.
 
 use std::sync::Arc;
 
@@ -33,11 +33,11 @@ mod timeline;
 mod upload;
 mod work;
 
-/// See the module.
+/// A finished profile, with the native memory that it occupies.
 #[derive(Debug, TypedData)]
 #[magnus(class = "Profiler::Profile", free_immediately, size)]
 pub(crate) struct Profile {
-    /// Shared with work that goes on without the GVL: see [`work`].
+    /// The profile itself, shared with work that continues without the GVL: see [`work`].
     pub(super) core: Arc<CoreProfile>,
     memory: External,
 }
@@ -49,26 +49,27 @@ impl DataTypeFunctions for Profile {
 }
 
 impl Profile {
-    /// Called with the GVL.
+    /// Wraps a profile. Called with the GVL.
     pub(crate) fn new(profile: CoreProfile) -> Self {
-        // SAFETY: the caller has the GVL, and so has the GC, which drops it.
+        // SAFETY: the caller holds the GVL, and so does the GC, which drops the value.
         let memory = unsafe { External::new(profile.bytes()) };
         Self { core: Arc::new(profile), memory }
     }
 
-    /// `profile._gc(place)`: the profile with its garbage collection there.
+    /// Implements `profile._gc(place)`: returns the profile with its garbage collection at that place.
     fn gc(ruby: &Ruby, rb_self: &Self, place: Value) -> Result<Self, Error> {
         let place = gc_place(ruby, place)?;
         rb_self.derive(ruby, move |it| gc::place(it, place))
     }
 
-    /// `profile._trim_path(roots)`: the profile with short paths.
+    /// Implements `profile._trim_path(roots)`: returns the profile with short paths.
     fn trim_path(ruby: &Ruby, rb_self: &Self, roots: RArray) -> Result<Self, Error> {
         let roots: Vec<String> = roots.into_iter().filter_map(|root| named(ruby, root)).collect();
         rb_self.derive(ruby, move |it| trim_paths(it, &roots))
     }
 
-    /// `Native.rows(profile)`: one array a sample: frames, thread id, thread name, state, labels, weights.
+    /// Implements `Native.rows(profile)`: returns one array per sample: frames, thread id, thread name,
+    /// state, labels, weights.
     fn rows(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
         let profile = &rb_self.core;
         let functions = profile.functions.iter().map(|it| {
@@ -122,7 +123,8 @@ impl Profile {
         Ok(both)
     }
 
-    /// `profile._top(limit, by_total, options)`: `[name, path, first_line, self, total]` in the unit of `type`; limit 0 is all.
+    /// Implements `profile._top(limit, by_total, options)`: returns `[name, path, first_line, self, total]`
+    /// in the unit of `type`; a limit of 0 means all.
     fn top(
         ruby: &Ruby,
         rb_self: &Self,
@@ -148,8 +150,9 @@ impl Profile {
         Ok(rows)
     }
 
-    /// `profile._by(label, limit, options)`: `[value, weight, heaviest, requests]`, where `heaviest` is `[name, path,
-    /// first_line, self]` or nil, and `requests` `[count, mean, largest]` (ns) or nil; limit 0 is all.
+    /// Implements `profile._by(label, limit, options)`: returns `[value, weight, heaviest, requests]`, where
+    /// `heaviest` is `[name, path, first_line, self]` or nil, and `requests` is `[count, mean, largest]` (ns)
+    /// or nil; a limit of 0 means all.
     fn by(ruby: &Ruby, rb_self: &Self, label: String, limit: usize, options: RHash) -> Result<RArray, Error> {
         let profile = &rb_self.core;
         let of = options::sample_type(ruby, profile, options)?;
@@ -179,7 +182,7 @@ impl Profile {
         Ok(rows)
     }
 
-    /// `profile.stats`: every figure of the header, by name.
+    /// Implements `profile.stats`: returns every figure of the header, by name.
     fn stats(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
         let profile = &rb_self.core;
         let stats = ruby.hash_new();
@@ -216,7 +219,7 @@ impl Profile {
         Ok(stats)
     }
 
-    /// `profile.meta`: how it was taken.
+    /// Implements `profile.meta`: returns how the profile was taken.
     fn meta(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
         let it = &rb_self.core.meta;
         let meta = ruby.hash_new();
@@ -247,7 +250,7 @@ fn order(by_total: bool) -> Order {
     }
 }
 
-/// `Native.name_of(method)`: the name that a profile has for a Method or UnboundMethod.
+/// Implements `Native.name_of(method)`: returns the name that a profile has for a Method or UnboundMethod.
 fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
     naming::name_of(ruby, method)?.ok_or_else(|| {
         let class = method.class();
@@ -255,12 +258,12 @@ fn name_of(ruby: &Ruby, method: Value) -> Result<String, Error> {
     })
 }
 
-/// `Native.class_name(klass)`: the name that a profile has for a class.
+/// Implements `Native.class_name(klass)`: returns the name that a profile has for a class.
 fn class_name(ruby: &Ruby, class: Value) -> Result<String, Error> {
     naming::class_name(ruby, class).ok_or_else(|| argument_error(ruby, "not a class"))
 }
 
-/// Defines the class, and what the gem itself calls.
+/// Defines the class, and the functions that the gem itself calls.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<(), Error> {
     let class = define_class::<Profile>(ruby, profiler, "Profile")?;
     let own = class.singleton_class()?;

@@ -1,4 +1,5 @@
-//! `Native.probe`: the answers of the VM to what the profiler needs of it. `Profiler::SelfCheck` knows what they must be.
+//! The native part of `Profiler::SelfCheck`: `Native.probe` returns the VM's answers to the profiler's needs.
+//! `Profiler::SelfCheck` knows what they must be.
 
 use magnus::{function, prelude::*, Error, RArray, RModule, Ruby};
 
@@ -7,22 +8,24 @@ use crate::naming::turns::Pace;
 use crate::sampler::fork;
 use crate::vm::{self, probe};
 
-/// The frames that are walked at most, from the leaf on.
+/// The largest number of frames that are walked, from the leaf on.
 const FRAMES: usize = 32;
 
-/// `Native.untested`: the newest Ruby that the profiler was tested with, if this one is newer; else nil.
+/// Implements `Native.untested`: returns the newest Ruby that the profiler was tested with, if this one is
+/// newer; else nil.
 fn untested() -> Option<&'static str> {
     probe::NEEDED.then_some(probe::NEWEST_TESTED)
 }
 
-/// `Native.probe(objects)`: the names of the frames of this call, leaf first; how many of that many objects the hook was called
-/// for; whether the hooks on garbage collection were called.
+/// Implements `Native.probe(objects)`: returns the names of the frames of this call, leaf first; for how many
+/// of that many objects the hook was called; and whether the hooks on garbage collection were called.
 fn probe(ruby: &Ruby, objects: usize) -> Result<(RArray, u64, bool), Error> {
     let (mut handles, mut lines) = ([0; FRAMES], [0; FRAMES]);
-    // SAFETY: both buffers hold as many; a method of Ruby's runs, and nobody collects garbage, as this has the GVL.
+    // SAFETY: both buffers have that size; a Ruby method is running, and no thread collects garbage, as this
+    // one holds the GVL.
     let count = unsafe { vm::frames::walk(handles.as_mut_ptr(), lines.as_mut_ptr(), FRAMES) };
     let walked = handles.get(..count).unwrap_or_default();
-    // SAFETY: the stack that runs holds these frames, and the buffer on it keeps them in their places.
+    // SAFETY: the running stack holds these frames, and the buffer on it keeps them in place.
     let functions = unsafe { naming::functions(ruby, walked, Pace::AtOnce, fork::pid())? };
     std::hint::black_box(&handles);
     let names = ruby.ary_from_iter(functions.iter().map(|it| it.name.as_str()));

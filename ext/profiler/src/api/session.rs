@@ -1,4 +1,4 @@
-//! `Profiler::Session`: one start to one stop.
+//! The class `Profiler::Session`: one start to one stop.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,20 +24,20 @@ use life::{Life, Running};
 use next_profile::NextProfile;
 use refusal::{refusal, stopped_error};
 
-/// The class `Profiler::Session`. The object exists before the session begins, so there is an owner if an exception arrives
-/// meanwhile. A session whose object nobody has any more ends by itself.
+/// The class `Profiler::Session`. The object exists before the session begins, so there is an owner if an
+/// exception arrives meanwhile. A session whose object is no longer referenced ends by itself.
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Session", free_immediately, mark, size)]
 pub(crate) struct Session {
     life: Mutex<Life>,
-    /// The session of which it is a slice, which would end if its object were garbage.
+    /// The session that this one is a slice of. It would end if its object were garbage.
     of: Option<Opaque<Value>>,
 }
 
 impl DataTypeFunctions for Session {
     fn mark(&self, marker: &gc::Marker) {
         self.of.into_iter().for_each(|it| marker.mark(it));
-        // While it is locked, the holder of the lock has the Profile on the stack.
+        // While the life is locked, the holder of the lock has the Profile on its stack.
         if let Ok(Life::Finished(profile)) = self.life.try_lock().as_deref() {
             marker.mark(*profile);
         }
@@ -54,12 +54,12 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// `Session._new`: one that has not begun.
+    /// Implements `Session._new`: creates a session that has not begun.
     fn new() -> Self {
         Self { life: Mutex::new(Life::New), of: None }
     }
 
-    /// `Native.start(session, options, bounds)`.
+    /// Implements `Native.start(session, options, bounds)`.
     fn start(ruby: &Ruby, session: &Self, options: RHash, bounds: RHash) -> Result<(), Error> {
         door::demand_stack(ruby)?;
         let (config, bounds) = (Config::from_ruby(ruby, options)?, Bounds::from_ruby(ruby, bounds)?);
@@ -74,7 +74,8 @@ impl Session {
         Ok(())
     }
 
-    /// `session.slice(scope)`: a session of that scope alone, which has no timers of its own. `nil` if this one records no more.
+    /// Implements `session.slice(scope)`: begins a session of that scope alone, which has no timers of its
+    /// own. Returns nil if this session no longer records.
     fn slice(ruby: &Ruby, session: Obj<Self>, scope: u32) -> Result<Option<Self>, Error> {
         door::demand_stack(ruby)?;
         let Some(Running { id: of, config }) = session.running() else { return Ok(None) };
@@ -83,7 +84,8 @@ impl Session {
         Ok(slice.map(|id| Self { life: life(id), of: Some(session.as_value().into()) }))
     }
 
-    /// `session._end_unless_sliced`: ends a session of slices if it has none now. Whether it is over.
+    /// Implements `session._end_unless_sliced`: ends a session of slices if it has none now. Returns whether
+    /// it is over.
     fn end_unless_sliced(ruby: &Ruby, session: &Self) -> Result<bool, Error> {
         door::demand_stack(ruby)?;
         let over = session.running().is_none_or(|it| sampler::end_unless_sliced(it.id));
@@ -93,7 +95,7 @@ impl Session {
         Ok(over)
     }
 
-    /// `session._sample_objects(open)`: opens or closes a window in which objects are sampled.
+    /// Implements `session._sample_objects(open)`: opens or closes a window in which objects are sampled.
     fn sample_objects(ruby: &Ruby, session: &Self, open: bool) -> Result<(), Error> {
         door::demand_stack(ruby)?;
         if let Some(running) = session.running() {
@@ -102,31 +104,32 @@ impl Session {
         Ok(())
     }
 
-    /// `Session.check(options)`: raises what `start` would raise for them, and starts nothing.
+    /// Implements `Session.check(options)`: raises the error that `start` would raise for these options, and
+    /// starts no session.
     fn check(ruby: &Ruby, options: RHash) -> Result<(), Error> {
         Config::from_ruby(ruby, options)?.check_overhead(ruby, false)
     }
 
-    /// `session.join`: has a session that was started with a scope profile this thread as well.
+    /// Implements `session.join`: adds this thread to those of a session that was started with a scope.
     fn join(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::demand_stack(ruby)?;
         sampler::join(ruby, session.id(ruby)?)
     }
 
-    /// `session.pause`.
+    /// Implements `session.pause`.
     fn pause(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::demand_stack(ruby)?;
         sampler::pause(session.id(ruby)?);
         Ok(())
     }
 
-    /// `session.resume`.
+    /// Implements `session.resume`.
     fn resume(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::demand_stack(ruby)?;
         sampler::resume(session.id(ruby)?).map_err(|why| error(ruby, "Unsupported", why))
     }
 
-    /// `session.drop`: ends it without a Profile. Does nothing when it is over.
+    /// Implements `session.drop`: ends the session without a Profile. A no-op if it is over.
     fn discard(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::demand_stack(ruby)?;
         let life = std::mem::replace(&mut *session.lock(), Life::Over);
@@ -136,12 +139,12 @@ impl Session {
         Ok(())
     }
 
-    /// `session.running?`: also while it is paused.
+    /// Implements `session.running?`: true even while the session is paused.
     fn is_running(&self) -> bool {
         self.running().is_some_and(|it| sampler::is_running(it.id))
     }
 
-    /// `session.paused?`.
+    /// Implements `session.paused?`.
     fn is_paused(&self) -> bool {
         self.running().is_some_and(|it| sampler::is_paused(it.id))
     }
@@ -159,7 +162,7 @@ impl Session {
     }
 }
 
-/// `Session.any?`: whether there is a session in this process.
+/// Implements `Session.any?`: returns whether there is a session in this process.
 fn any() -> bool {
     if !vm::process::on_main_ractor() {
         return false; // no session profiles another Ractor
@@ -167,12 +170,12 @@ fn any() -> bool {
     sampler::any()
 }
 
-/// `Session.covering?`: whether there is a session that is not of single requests.
+/// Implements `Session.covering?`: returns whether there is a session that is not limited to single requests.
 fn covering() -> bool {
     vm::process::on_main_ractor() && sampler::any_unscoped()
 }
 
-/// Defines the class, and what the gem itself calls.
+/// Defines the class, and the functions that the gem itself calls.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<(), Error> {
     let class = define_class::<Session>(ruby, profiler, "Session")?;
     let own = class.singleton_class()?;

@@ -1,4 +1,4 @@
-//! `Profiler::Testing`, through which the specs poke at the inside. Compiled only with the feature
+//! The module `Profiler::Testing`, through which the specs access the inside. Compiled only with the feature
 //! `testing`, which no built gem has.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ fn hold_scratch(hold: bool) {
     walk::hold_all(hold);
 }
 
-/// Computes for that long with the GVL, and checks no interrupts.
+/// Computes for that long with the GVL, without checking interrupts.
 fn hog_gvl(milliseconds: u64) {
     let till_ns = clock::monotonic_ns() + milliseconds * 1_000_000;
     while clock::monotonic_ns() < till_ns {
@@ -34,38 +34,39 @@ fn leave_scratch() {
     walk::leave_one_taken();
 }
 
-/// Fills the ring until nothing fits, with records that are no records. Returns their number.
-/// They stay until somebody drains.
+/// Fills the ring until no record fits, with dummy records. Returns their number. They stay until the ring is
+/// drained.
 fn fill_ring() -> usize {
     let Some(hub) = CAPTURE.hub() else { return 0 };
     let fits = |_: &usize| hub.ring.try_push(1, |_| {}).is_ok();
     (0..hub.ring.capacity()).take_while(fits).count()
 }
 
-/// Has generations frozen at that number of handles. Returns the number of handles that are kept now.
+/// Freezes generations at that number of handles from now on. Returns the number of handles that are kept
+/// now.
 fn freeze_at(handles: usize) -> usize {
     let Some(hub) = CAPTURE.hub() else { return 0 };
     hub.freeze_at(handles);
     hub.handles()
 }
 
-/// The number of objects that keep handles in place of the tables.
+/// Returns the number of objects that keep handles in place of the tables.
 fn keepers() -> usize {
     sampler::keepers()
 }
 
-/// Keeps the collector thread from draining, or lets it go on.
+/// Keeps the collector thread from draining, or lets it continue.
 fn hold_collector(hold: bool) {
     sampler::hold_collector(hold);
 }
 
-/// The number of sessions that run natively, whether or not an object still owns them.
+/// Returns the number of sessions that run natively, even if no object owns them any more.
 fn sessions() -> usize {
     sampler::lock().ticks.len()
 }
 
-/// Sends every registered thread a tick each `interval_us`, whether it runs, waits or works without
-/// the GVL: far more, and at far worse instructions, than any timer does. 0 ends it.
+/// Sends every registered thread a tick each `interval_us`, whether it runs, waits or works without the GVL:
+/// far more ticks, and at far worse instructions, than from any timer. 0 ends it.
 fn hammer(interval_us: u64) {
     if interval_us == 0 {
         return HAMMERING.store(false, Ordering::Relaxed);
@@ -82,20 +83,22 @@ fn hammer(interval_us: u64) {
     sigprof::without_signals(|| std::thread::spawn(body));
 }
 
-/// Calls the handler `times` times in a row, here, as the timer of this thread would. Returns the
-/// median nanoseconds of a call. Records are drained between the rounds and not timed.
+/// Calls the handler `times` times in a row, here, as the timer of this thread would. Returns the median
+/// nanoseconds of a call. Records are drained between the rounds and not timed.
 fn handler_ns(times: usize) -> u64 {
     const ROUND: u64 = 16; // a round of the deepest stacks fits into the ring
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::find_native()) else { return 0 };
     let mut info =
         perf::signal_of(state).unwrap_or_else(|| TimerInfo::with(::core::ptr::from_ref(state) as usize));
-    // SAFETY: all fields may be zero: no alternate stack, interrupted nowhere, and nothing else is read.
+    // SAFETY: all fields may be zero: no alternate stack and no interrupted instruction, and no other field
+    // is read.
     let mut context: Context = unsafe { std::mem::zeroed() };
     let mut rounds: Vec<u64> = (0..times as u64 / ROUND)
         .map(|_| {
             let begun = clock::monotonic_ns();
             for _ in 0..ROUND {
-                // SAFETY: what the kernel would hand over, on the thread that it is about.
+                // SAFETY: the arguments are as the kernel would pass them, on the thread that the signal is
+                // about.
                 unsafe {
                     handler::on_sigprof(libc::SIGPROF, (&raw mut info).cast(), (&raw mut context).cast());
                 }
@@ -109,25 +112,26 @@ fn handler_ns(times: usize) -> u64 {
     rounds.get(rounds.len() / 2).copied().unwrap_or(0)
 }
 
-/// Has the ticker take so long from each decision for a tick to sending it.
+/// Delays the ticker by that long, from each decision for a tick to sending it.
 fn slow_ticks(us: u64) {
     ticker::SLOW_TICKS_US.store(us, Ordering::Relaxed);
 }
 
-/// Ticks that came when nobody wanted them any more.
+/// Returns the number of ticks that arrived when they were no longer wanted.
 fn late() -> u64 {
     CAPTURE.hub().map_or(0, |hub| hub.counters.read().late)
 }
 
-/// The number of states of threads that a pass through the live ones visits.
+/// Returns the number of thread states that a pass through the live ones visits.
 fn states_visited() -> usize {
     threads::in_use().count()
 }
 
-/// Reads memory that was freed, and returns a byte of it. A tool that searches for such reads has to report this one.
+/// Reads memory that was freed, and returns a byte of it. A tool that searches for such reads must report
+/// this one.
 fn read_freed() -> u8 {
     let freed = Box::into_raw(Box::new([1u8; 64]));
-    // SAFETY: none, on purpose. The read is of memory that this process had and that no page fault answers.
+    // SAFETY: deliberately none. The read is of memory that this process had and that causes no page fault.
     unsafe {
         drop(Box::from_raw(freed));
         std::ptr::read_volatile(freed.cast::<u8>().add(32))

@@ -1,12 +1,13 @@
-//! `Native.totals`: what the profiler did in this process, and what it cost.
+//! The function `Native.totals`: what the profiler has done in this process, and its overhead.
 
 use magnus::{function, Error, Object, RHash, RModule, Ruby};
 
 use crate::capture::hook_loss;
 use crate::sampler::{self, Totals};
 
-/// `Native.totals`: sessions, the finest interval of these, CPU time of handlers and of our own threads (all in ns), and the number
-/// of ticks by their fates, in `counts`. Only for the main Ractor.
+/// Implements `Native.totals`: returns the number of sessions, their finest interval, the CPU time of
+/// handlers and of our own threads (all in ns), and the number of ticks by their fates, in `counts`. Only for
+/// the main Ractor.
 fn totals(ruby: &Ruby) -> Result<RHash, Error> {
     let Totals { sessions, interval_ns, counts, handler_ns, threads_ns } = sampler::totals();
     let fates = ruby.hash_new();

@@ -1,4 +1,4 @@
-//! Whether a signal has found a thread in a system call: the interrupted instruction says so.
+//! The check whether a signal has found a thread in a system call, by the interrupted instruction.
 
 use crate::sys::context::Context;
 
@@ -6,12 +6,12 @@ use crate::sys::context::Context;
 #[cfg(target_os = "linux")]
 const INTERRUPTED: u64 = (-(::libc::EINTR as i64)) as u64;
 
-/// The least that a page can have.
+/// The smallest size of a page.
 #[cfg(target_os = "linux")]
 const PAGE: usize = 4096;
 
-/// Whether a signal has found the thread in a system call that waits. Such a call has ended with EINTR, or is about to
-/// be made again: the thread stands just behind the instruction, or just before it.
+/// Returns whether a signal has found the thread in a system call that waits. Such a call has ended with
+/// EINTR, or is about to be repeated: the thread stands just behind the instruction, or just before it.
 ///
 /// # Signal safety
 /// Reads the instructions that the thread is about to run, or has just run.
@@ -22,10 +22,10 @@ pub(super) fn in_call(context: &Context) -> bool {
     let registers = &context.uc_mcontext.gregs;
     let at = registers[::libc::REG_RIP as usize] as usize;
     if at < PAGE {
-        return false; // a spec that makes ticks up
+        return false; // a spec that fabricates ticks
     }
-    // SAFETY: what is about to be executed can be read; an instruction that begins so has a second byte. What lies before
-    // is read where it is in the same page.
+    // SAFETY: the next instruction is readable; one that begins like this has a second byte. The bytes before
+    // it are read only if they are in the same page.
     unsafe {
         let byte = |at: usize| *(at as *const u8);
         let again = byte(at) == SYSCALL[0] && byte(at + 1) == SYSCALL[1];
@@ -34,7 +34,7 @@ pub(super) fn in_call(context: &Context) -> bool {
     }
 }
 
-/// The same elsewhere.
+/// Returns whether a signal has found the thread in a system call that waits, as on x86-64.
 #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
 #[inline]
 pub(super) fn in_call(context: &Context) -> bool {
@@ -42,9 +42,9 @@ pub(super) fn in_call(context: &Context) -> bool {
     let registers = &context.uc_mcontext;
     let at = registers.pc as usize;
     if at < PAGE {
-        return false; // a spec that makes ticks up
+        return false; // a spec that fabricates ticks
     }
-    // SAFETY: what is about to be executed can be read. What lies before is read where it is in the same page.
+    // SAFETY: the next instruction is readable. The word before it is read only if it is in the same page.
     unsafe {
         let word = |at: usize| *(at as *const u32);
         let ended = registers.regs[0] == INTERRUPTED && at % PAGE >= 4;
@@ -52,7 +52,7 @@ pub(super) fn in_call(context: &Context) -> bool {
     }
 }
 
-/// No Ruby that needs it is supported on another system.
+/// Always false: no Ruby that needs this is supported on another system.
 #[cfg(not(target_os = "linux"))]
 #[inline]
 pub(super) fn in_call(_context: &Context) -> bool {

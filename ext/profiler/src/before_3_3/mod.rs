@@ -1,12 +1,14 @@
-//! The waits of threads where no hook of the VM reports them, as before Ruby 3.3: they are polled.
+//! The waits of threads if no hook of the VM reports them, as before Ruby 3.3: they are polled.
 //!
-//! All that only those Rubies need is here, behind [`PolledWaits`], and in the core's `sampling/estimated_wall_clock.rs`. Once they
-//! are gone, this folder goes, and with it whatever names it.
+//! All code that only those Rubies need is here, behind [`PolledWaits`], and in the core's
+//! `sampling/estimated_wall_clock.rs`. Once they are no longer supported, this folder can be removed, with
+//! all that names it.
 //!
-//! The ticker polls all threads, whatever the engine, and spares those that stand still.
+//! The ticker polls all threads, with any engine, and spares those that stand still.
 //!
-//! Ruby 3.1 can leave the end of a thread unreported. The native thread then waits for another Ruby thread to run, its
-//! clock stands still, and the tick that checks it finds no stack. That is the thread's end, a poll or two late.
+//! Ruby 3.1 can leave the end of a thread unreported. The native thread then waits for another Ruby thread to
+//! run, its clock stands still, and the tick that checks it finds no stack. That is the thread's end, noticed
+//! a poll or two late.
 
 use ::core::prelude::rust_2021::*;
 
@@ -23,7 +25,7 @@ use crate::vm::gvl::HOOKS;
 mod in_call;
 pub(crate) mod resolver;
 
-/// Whether waits are polled on this Ruby.
+/// True if waits are polled on this Ruby.
 pub(crate) const NEEDED: bool = !HOOKS;
 
 /// The reason why the engine `safepoint` sees no waits there.
@@ -39,18 +41,18 @@ impl PolledWaits {
         Self(EstimatedWallClock::new())
     }
 
-    /// Prepares it for a new life.
+    /// Prepares the clock for a new life.
     pub(crate) fn reset(&self) {
         self.0.reset();
     }
 
-    /// Whether the clock is measured.
+    /// Returns whether the clock is measured.
     #[inline]
     pub(crate) fn are_on(&self) -> bool {
         NEEDED && self.0.is_on()
     }
 
-    /// Measures from `now_ns` on; the thread's CPU clock stands at `cpu_ns`.
+    /// Measures from `now_ns` on; the thread's CPU clock reads `cpu_ns`.
     pub(crate) fn turn_on(&self, now_ns: u64, cpu_ns: u64, interval_ns: u64) {
         self.0.turn_on(now_ns, cpu_ns, interval_ns);
     }
@@ -60,7 +62,8 @@ impl PolledWaits {
         self.0.set_interval(interval_ns);
     }
 
-    /// Measures no longer, if it did. `cpu_ns` reads the thread's CPU clock; it has none if the thread is gone.
+    /// Stops measuring, if it was on. `cpu_ns` reads the thread's CPU clock, and returns `None` if the thread
+    /// has ended.
     pub(crate) fn turn_off(&self, now_ns: u64, cpu_ns: impl FnOnce() -> Option<u64>) {
         if self.are_on() {
             match cpu_ns() {
@@ -70,7 +73,7 @@ impl PolledWaits {
         }
     }
 
-    /// The wall clocks.
+    /// Returns the wall clocks.
     ///
     /// # Signal safety
     /// Loads.
@@ -79,17 +82,18 @@ impl PolledWaits {
         self.0.read(now_ns, cpu_ns)
     }
 
-    /// Counts the time up to these clocks for the record before.
+    /// Attributes the time up to these clocks to the previous record.
     pub(crate) fn apportion(&self, walls: &WallTimes) {
         self.0.apportion(walls);
     }
 
-    /// Has the thread polled anew.
+    /// Requests a new poll of the thread.
     pub(crate) fn poll_anew(&self) {
         self.0.poll_anew();
     }
 
-    /// Whether the thread is to get a tick now. Its CPU clock stands at `cpu_ns`; `None` if it is gone. For the ticker.
+    /// Returns whether the thread must get a tick now. Its CPU clock reads `cpu_ns`; `None` if it has ended.
+    /// For the ticker.
     pub(crate) fn poll(&self, now_ns: u64, cpu_ns: Option<u64>) -> bool {
         match cpu_ns {
             Some(cpu_ns) => self.0.poll(now_ns, cpu_ns),
@@ -100,7 +104,7 @@ impl PolledWaits {
         }
     }
 
-    /// Whether a tick has found the thread in a system call that waits.
+    /// Returns whether a tick has found the thread in a system call that waits.
     ///
     /// # Signal safety
     /// Reads the instructions that the thread is about to run, or has just run.
@@ -109,14 +113,14 @@ impl PolledWaits {
         self.are_on() && in_call::in_call(context)
     }
 
-    /// Notes that a tick found the native thread waiting for another Ruby thread to run. So this one has ended, and Ruby 3.1 did not
-    /// report it.
+    /// Notes that a tick found the native thread waiting for another Ruby thread to run. So this Ruby thread
+    /// has ended, and Ruby 3.1 did not report it.
     #[inline]
     pub(crate) fn end_unreported(&self, now_ns: u64) {
         self.0.end(now_ns, Some(clock::thread_cpu_ns()));
     }
 
-    /// Has `record` take the record of a tick: that the thread runs, or that it waits.
+    /// Calls `record` for a tick: to record that the thread runs, or that it waits.
     ///
     /// # Signal safety
     /// Loads, stores, clocks, and a place in the ring.
@@ -156,7 +160,7 @@ impl PolledWaits {
         }
     }
 
-    /// Has `record` take the record of a tick on a thread that collects garbage, without the stack that is to blame.
+    /// Calls `record` for a tick on a thread that collects garbage, without the stack that is to blame.
     ///
     /// # Signal safety
     /// As for [`PolledWaits::record`].
@@ -167,7 +171,7 @@ impl PolledWaits {
         header: &mut Header,
         record: impl Fn(Kind, &Header) -> bool,
     ) {
-        // SAFETY: it is this thread that collects.
+        // SAFETY: the calling thread is the one that collects.
         let kind = Kind::Gc { ticked: true, since_tick_ns: 0, cause: unsafe { vm::gc::latest_cause() } };
         if !self.are_on() {
             record(kind, header);
@@ -182,7 +186,8 @@ impl PolledWaits {
     }
 }
 
-/// Whether a signal that is no tick has found the thread in a system call that waits, where no hook reports that.
+/// Returns whether a signal that is not a tick has found the thread in a system call that waits, if no hook
+/// reports that.
 ///
 /// # Signal safety
 /// As for [`PolledWaits::in_call`].
@@ -191,12 +196,12 @@ pub(crate) fn found_in_call(context: &Context) -> bool {
     NEEDED && in_call::in_call(context)
 }
 
-/// The wait before this record is over, and lasted up to there on the waiting clock.
+/// Ends the wait before this record, which lasted up to `before_ns` on the waiting clock.
 #[inline]
 fn close(hub: &Hub, header: &Header, before_ns: Option<u64>) {
     if let Some(waiting_ns) = before_ns {
         let extension = Header { walls: WallTimes { waiting_ns, ..header.walls }, ..*header };
-        // Without space in the ring the next wait has that time.
+        // If the ring is full, the next wait gets that time.
         let _ = push_wait_extension(&hub.ring, &extension);
     }
 }

@@ -1,5 +1,5 @@
-//! Addresses of hosts, looked up on a native thread: before Ruby 3.3 nothing interrupts Ruby's own search, and a process does not end
-//! before a name server that does not answer is given up.
+//! Addresses of hosts, looked up on a native thread. Before Ruby 3.3 Ruby's own lookup cannot be interrupted,
+//! and a process does not end before the lookup gives up on a name server that does not answer.
 
 use ::core::prelude::rust_2021::*;
 use ::std::format;
@@ -13,7 +13,8 @@ use ::magnus::{Error, Ruby};
 use crate::vm::exceptions::error;
 use crate::vm::without_gvl::without_gvl;
 
-/// `Native.addresses_of(host)`: the IP addresses of a host, in the order in which they are to be tried. An interrupt ends the wait.
+/// Implements `Native.addresses_of(host)`: returns the IP addresses of a host, in the order in which they
+/// should be tried. An interrupt ends the wait.
 pub(crate) fn addresses_of(ruby: &Ruby, host: String) -> Result<Vec<String>, Error> {
     let name = host.clone();
     let search = move |_: &_| -> io::Result<Vec<String>> {

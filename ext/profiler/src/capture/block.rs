@@ -1,8 +1,9 @@
-//! The end of a block: a thread has waited in C code while it held the GVL, and was asked for its stack meanwhile
-//! (`engine/blocks.rs`).
+//! The end of a block: a thread has waited in C code while it held the GVL, and was asked for its stack
+//! meanwhile (`engine/blocks.rs`).
 //!
-//! It answers at the first of these: as the frame of the C function is popped, which is where Ruby runs postponed jobs;
-//! where it releases the GVL; or at a tick, if it computes before that. In each case the C function is still on its stack.
+//! The thread answers at the first of three places: where the frame of the C function is popped, since Ruby
+//! runs postponed jobs there; where it releases the GVL; or at a tick, if it computes before that. In each
+//! case the C function is still on its stack.
 
 use ::core::ffi::c_void;
 use ::core::prelude::rust_2021::*;
@@ -24,7 +25,8 @@ use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::jobs::Job;
 
-/// From this length on a block is always found, ns: the time between two looks.
+/// The length from which on a block is always found, in nanoseconds: the time between two polls of the
+/// ticker.
 pub(crate) static WHOLE_NS: AtomicU64 = AtomicU64::new(0);
 
 /// The job that takes the record where the frame of the C function is popped.
@@ -39,7 +41,8 @@ unsafe extern "C" fn at_block_end(_data: *mut c_void) {
         dump::answer_block(hub, state);
         answer(hub, state);
         if before_3_3::NEEDED {
-            // There a thread was asked without knowing that it has the GVL. This one has it.
+            // Before Ruby 3.3 a thread is asked without knowing whether it has the GVL. The calling thread
+            // has it.
             for other in threads::live() {
                 other.block.take();
             }
@@ -47,9 +50,10 @@ unsafe extern "C" fn at_block_end(_data: *mut c_void) {
     }
 }
 
-/// Takes the record of the block that the calling thread has been in, if it was asked for it.
+/// Takes the record of the block that the calling thread has been in, if it was asked for one.
 ///
-/// *Runs on:* the thread itself, in a job, a hook or the handler. *GVL:* held. *Calls:* what the rules of this folder allow.
+/// *Runs on:* the thread itself, in a job, a hook or the handler. *GVL:* held. *Calls:* what the rules of
+/// this folder allow.
 #[inline]
 pub(super) fn answer(hub: &Hub, state: &ThreadState) {
     let measured = state.walls.is_on() || state.polled.are_on();
@@ -64,7 +68,7 @@ fn record(hub: &Hub, state: &ThreadState) {
         return count(&hub.counters.dropped_in_switch);
     }
     let begun_ns = clock::monotonic_ns();
-    // As in the handler: first the buffer, then the question about GC.
+    // In the same order as in the handler: first the buffer, then the question about GC.
     let Some(scratch) = Scratch::take() else { return count(&hub.counters.dropped_busy) };
     if vm::state::during_gc() {
         return count(&hub.counters.dropped_in_gc);

@@ -1,6 +1,7 @@
-//! The answer of a thread that a dump asks where it is: a record with its stack, which no session takes.
+//! A thread's answer to a dump that asks where it is: a record with its stack, which no session takes.
 //!
-//! The signal is queued by our own process, with the number of the dump. A thread that cannot answer now is asked again.
+//! The signal is queued by our own process and carries the number of the dump. A thread that cannot answer
+//! now is asked again.
 
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::from_ref;
@@ -20,19 +21,20 @@ use crate::sys::siginfo::TimerInfo;
 use crate::threads::{self, ThreadState};
 use crate::vm;
 
-/// Sends the thread the signal that requests its stack. False if the thread is gone, or the user may have no more signals waiting.
+/// Sends the thread the signal that requests its stack. Returns false if the thread is gone, or the user may
+/// have no more signals queued.
 pub(crate) fn ask(state: &'static ThreadState, number: u32) -> bool {
     TimerInfo::queued(number, from_ref(state) as usize).send(state.native_id())
 }
 
-/// Answers: the part of the handler for such a signal.
+/// Answers a dump's signal; this is the handler's part for such a signal.
 ///
 /// *Runs on:* the thread that is asked. *GVL:* held or not. *Calls:* what the rules of this folder allow.
 pub(super) fn answer(hub: &Hub, info: &TimerInfo, context: &Context) {
     let Some(state) = threads::at(info.value()).filter(|it| is_ours(it)) else { return };
     state.ticker.signal.arrived();
     let begun_ns = clock::monotonic_ns();
-    // Where stacks cannot be walked at every instant, they are not.
+    // With `safepoint`, a stack must not be walked at an arbitrary instant.
     let may_walk = CAPTURE.enabled.load(Ordering::Acquire) && !CAPTURE.at_safepoints.load(Ordering::Relaxed);
     if may_walk && !on_alternate_stack(context) && vm::state::on_ruby_thread() && vm::state::has_stack() {
         record(hub, state, info.overrun() as u32, None, before_3_3::found_in_call(context));
@@ -40,16 +42,17 @@ pub(super) fn answer(hub: &Hub, info: &TimerInfo, context: &Context) {
     state.handler.add_span(begun_ns, clock::monotonic_ns());
 }
 
-/// Requests the stack of a thread that is blocked with the GVL: it answers as the C function is popped.
+/// Requests the stack of a thread that is blocked with the GVL. It answers where the C function is popped.
 pub(crate) fn ask_blocked(state: &'static ThreadState, number: u32) {
     state.block.ask_for_dump(number);
-    // SAFETY: the job was registered before the first dump; the thread was just seen waiting.
+    // SAFETY: the job was registered before the first dump, and the thread was just seen waiting.
     unsafe { CAPTURE.ask_at_block_end() };
 }
 
-/// Answers, if the calling thread was asked so.
+/// Answers a dump, if the calling thread was asked while it was blocked.
 ///
-/// *Runs on:* the thread that is asked, in the job. *GVL:* held. *Calls:* what the rules of this folder allow.
+/// *Runs on:* the thread that is asked, in the job. *GVL:* held. *Calls:* what the rules of this folder
+/// allow.
 pub(super) fn answer_block(hub: &Hub, state: &ThreadState) {
     let number = state.block.take_dump();
     if number != 0 && CAPTURE.enabled.load(Ordering::Acquire) {
@@ -57,12 +60,13 @@ pub(super) fn answer_block(hub: &Hub, state: &ThreadState) {
     }
 }
 
-/// Takes the record, unless this is not the time for it. `known` is the thread's state, if that is known.
+/// Takes the record, unless the thread cannot be walked now. `known` is the thread's state, if the caller
+/// knows it.
 fn record(hub: &Hub, state: &ThreadState, number: u32, known: Option<State>, in_call: bool) {
     if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {
         return;
     }
-    // As in the handler: first the buffer, then the question about GC.
+    // In the same order as in the handler: first the buffer, then the question about GC.
     let Some(scratch) = Scratch::take() else { return };
     let without_gvl = !vm::state::not_in_blocking_region();
     let now_ns = clock::monotonic_ns();
@@ -85,15 +89,15 @@ fn record(hub: &Hub, state: &ThreadState, number: u32, known: Option<State>, in_
     scratch.record(hub, Kind::Dump { number, has_gvl }, &header);
 }
 
-/// Takes the record of another thread, which does not run.
+/// Takes the record of another thread, which is not running.
 ///
 /// # Safety
-/// The caller holds the GVL; the thread is alive.
+/// The caller holds the GVL, and the thread is alive.
 pub(crate) unsafe fn record_of(hub: &Hub, state: &ThreadState, number: u32, doing: State) {
     let header = header_at(state, doing, clock::monotonic_ns(), 0);
     let Some(scratch) = Scratch::take() else { return };
     if !vm::state::during_gc() {
-        // SAFETY: as promised, and garbage is not being collected.
+        // SAFETY: the caller holds the GVL, the thread is alive, and no garbage is being collected.
         unsafe { scratch.record_of(hub, state.object(), Kind::Dump { number, has_gvl: false }, &header) };
     }
 }

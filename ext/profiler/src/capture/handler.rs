@@ -1,4 +1,4 @@
-//! The SIGPROF handler: a few questions in a fixed order, and then a record or a count.
+//! The SIGPROF handler: a few checks in a fixed order, and then a record or a count.
 
 use ::core::ffi::{c_int, c_void};
 use ::core::prelude::rust_2021::*;
@@ -25,10 +25,10 @@ use crate::threads::{self, ThreadState};
 use crate::vm;
 use crate::vm::jobs::Job;
 
-/// The handler of SIGPROF.
+/// Handles SIGPROF.
 ///
-/// *Runs on:* the thread whose timer fired. *GVL:* held or not. *Calls:* what the rules of this folder
-/// allow. *Never:* touches errno for good.
+/// *Runs on:* the thread whose timer fired. *GVL:* held or not. *Calls:* what the rules of this folder allow.
+/// *Never:* leaves errno changed.
 pub(crate) unsafe extern "C" fn on_sigprof(
     _signal: c_int,
     info: *mut ::libc::siginfo_t,
@@ -36,7 +36,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
 ) {
     let _errno = Errno::save();
     let Some(hub) = CAPTURE.hub() else { return };
-    // SAFETY: with SA_SIGINFO the kernel hands over both.
+    // SAFETY: with SA_SIGINFO the kernel passes valid pointers to both.
     let (info, context) = unsafe { (&*info.cast::<TimerInfo>(), &*context.cast::<Context>()) };
     if info.code() == FROM_QUEUE {
         return dump::answer(hub, info, context);
@@ -48,7 +48,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         Err(no_tick) => return no_tick.count_in(&hub.counters),
     };
     state.ticker.signal.arrived();
-    // A timer that is kept for its thread's next session ticks for no session.
+    // A timer that is kept for its thread's next session ticks for no session now.
     if !enabled || !is_ours(state) || state.wanted.interval_ns.load(Ordering::Relaxed) == 0 {
         return count(&hub.counters.late);
     }
@@ -70,13 +70,14 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         // SAFETY: the sampler registered the job before it turned capture on.
         unsafe { AT_SAFEPOINT.trigger() };
     } else {
-        // Without the GVL a stack stands still, so a walk here, at once, is as safe as at any safe point.
+        // A thread without the GVL does not change its Ruby stack, so a walk here and now is as safe as at a
+        // safe point.
         let in_call = state.polled.in_call(context);
         capture(hub, state, begun_ns, Source { in_call, deferred_ns: None });
     }
     let now_ns = clock::monotonic_ns();
     let took_ns = state.handler.add_span(begun_ns, now_ns);
-    // Where the kernel checks its timers only once in a while, there is time enough between two ticks.
+    // Kernels that check their timers only now and then leave enough time between two ticks.
     if CAPTURE.aimed.load(Ordering::Relaxed) {
         let interval_ns = state.wanted.interval_ns.load(Ordering::Relaxed);
         let at_random = ticker::IS_ENGINE.load(Ordering::Relaxed);
@@ -87,7 +88,8 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     }
 }
 
-/// Takes the record of a tick of the timer that a thread has beside its perf counter, if the thread has been in the kernel.
+/// Takes the record of a tick of the timer that accompanies a thread's perf counter, if the thread has been
+/// in the kernel.
 fn in_kernel(hub: &Hub, state: &ThreadState, begun_ns: u64, context: &Context) {
     let interval_ns = state.timer.armed_interval_ns.load(Ordering::Relaxed);
     let in_call = is_behind_system_call(context);
@@ -104,22 +106,21 @@ fn in_kernel(hub: &Hub, state: &ThreadState, begun_ns: u64, context: &Context) {
     state.handler.add_span(begun_ns, clock::monotonic_ns());
 }
 
-/// The facts about a tick that its origin tells.
+/// Facts about a tick that follow from its origin.
 #[derive(Clone, Copy)]
 struct Source {
-    /// Whether the thread is known to wait in a system call.
+    /// True if the thread is known to wait in a system call.
     in_call: bool,
-    /// The CPU time that the record leaves to a later one, ns, if that is known.
+    /// The CPU time, in nanoseconds, that the record leaves to a later one, if that is known.
     deferred_ns: Option<u64>,
 }
 
 /// The job that takes the record where Ruby checks its interrupts.
 pub(crate) static AT_SAFEPOINT: Job = Job::new(at_safepoint);
 
-/// Takes the record of a tick that came before.
+/// Takes the record of a tick that arrived earlier.
 ///
-/// *Runs on:* some Ruby thread, at a safe point. *GVL:* held. *Calls:* as the handler.
-/// *Never:* raises.
+/// *Runs on:* some Ruby thread, at a safe point. *GVL:* held. *Calls:* as the handler. *Never:* raises.
 unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
     let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::find_native()) else { return };
     if CAPTURE.enabled.load(Ordering::Acquire) {
@@ -127,7 +128,7 @@ unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
     }
 }
 
-/// Asks the VM the last questions and takes the record.
+/// Makes the last checks of the VM's state and takes the record.
 #[inline]
 fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
     let in_call = source.in_call;
@@ -138,8 +139,8 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
         return count(&hub.counters.dropped_not_ruby);
     }
     if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {
-        // Mostly the hook is about to run. It does not run where an exception came in its way.
-        // Before Ruby 3.3 a thread that waits must not request the job.
+        // Usually the hook is about to run. It does not run if an exception got in its way. Before Ruby 3.3 a
+        // waiting thread must not request the job.
         if !in_call {
             // SAFETY: the sampler registered the job before it turned capture on.
             unsafe { CAPTURE.resync_labels() };
@@ -147,36 +148,36 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
         return count(&hub.counters.dropped_in_switch);
     }
     if state.block.is_asked() && !state.walls.is_blocked() {
-        block::answer(hub, state); // it is still in the C function that was blocked
+        block::answer(hub, state); // still in the C function that was blocked
     }
-    // Before GC is asked about: see `walk::wait_for_walks`.
+    // The buffer comes before the question about GC: see `walk::wait_for_walks`.
     let scratch = Scratch::take();
     let in_gc = vm::state::during_gc();
     if in_gc && (in_call || !vm::state::not_in_blocking_region()) {
-        // Somebody else collects while this thread works without the GVL.
+        // Another thread collects while this one works without the GVL.
         return count(&hub.counters.dropped_in_gc);
     }
     if in_gc {
         if CAPTURE.gc_hooked.load(Ordering::Relaxed) {
             // When the GC ends, its hook in `wait` takes the record, with the stack that is to blame.
             let cpu_ns = clock::thread_cpu_ns();
-            state.kernel_time.restart(cpu_ns); // what GC did in the kernel is its own
+            state.kernel_time.restart(cpu_ns); // what GC did in the kernel is attributed to GC
             return state.ticks_in_gc.count(monotonic_ns, cpu_ns);
         }
         let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
         let mut header = header_now(state, State::Gc, monotonic_ns);
-        // What GC did in the kernel is its own; what came before is not.
+        // The kernel time of the GC is attributed to GC, but not the kernel time before it.
         header.deferred_cpu_ns = state.kernel_time.deferred_ns();
         state.kernel_time.restart(header.cpu_ns);
         return state
             .polled
             .record_collecting(hub, &mut header, |kind, header| scratch.record_empty(hub, kind, header));
     }
-    // The buffer is held, so nothing that the VM reads here is moved.
+    // The buffer is held, so no object that the VM reads here is moved.
     if !state.reported.load(Ordering::Relaxed) && !vm::state::has_ruby_frame() {
         return count(&hub.counters.dropped_not_ruby);
     }
-    // A thread that runs without the GVL waits, as far as the wall clock goes.
+    // For the wall clock, a thread that runs without the GVL is waiting.
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
     let blocked = measured && state.walls.is_blocked();
     let doing = if blocked { State::Waiting } else { State::Running };
@@ -201,7 +202,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
     }
 }
 
-/// The value of errno, which is restored when this is dropped.
+/// The value of errno, restored on drop.
 struct Errno(c_int);
 
 impl Errno {

@@ -1,4 +1,4 @@
-//! The header of a record, from the state of its thread.
+//! The header of a record, built from the state of its thread.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::ThreadState;
 
-/// The header of a record about the calling thread, at its CPU clock's present reading.
+/// Returns the header of a record about the calling thread, with the present reading of its CPU clock.
 #[inline]
 pub(crate) fn header_now(state: &ThreadState, doing: State, monotonic_ns: u64) -> Header {
     let cpu_ns = clock::thread_cpu_ns();
@@ -19,12 +19,13 @@ pub(crate) fn header_now(state: &ThreadState, doing: State, monotonic_ns: u64) -
     if !state.walls.is_on() {
         return header;
     }
-    // What the kernel counted while the thread waited is not about its time of running, so it is read after each wait.
+    // What the kernel counted while the thread waited does not belong to its running time, so it is read
+    // after each wait.
     state.off_cpu.settle(&header.walls, cpu_ns, doing == State::Waiting || doing == State::Blocked);
     Header { runnable_ns: state.off_cpu.runnable_ns(), ..header }
 }
 
-/// The header of a record about any thread, whose CPU clock reads `cpu_ns`.
+/// Returns the header of a record about any thread, whose CPU clock reads `cpu_ns`.
 #[inline]
 pub(crate) fn header_at(state: &ThreadState, doing: State, monotonic_ns: u64, cpu_ns: u64) -> Header {
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
@@ -43,7 +44,8 @@ pub(crate) fn header_at(state: &ThreadState, doing: State, monotonic_ns: u64, cp
     }
 }
 
-/// The header with the clocks up to which a sample of what has just ended weighs.
+/// Returns the header with the clocks up to which a sample of the wait or GC that has just ended is
+/// attributed.
 pub(crate) fn attributed(state: &ThreadState, header: &Header) -> Header {
     Header { walls: state.walls.attributed(&header.walls), ..*header }
 }

@@ -1,4 +1,4 @@
-//! The thread that a signal has interrupted: whether it is the one that was meant, and whether it can be walked.
+//! The thread that a signal has interrupted: whether it is the intended one, and whether it can be walked.
 
 use ::core::sync::atomic::Ordering;
 
@@ -6,18 +6,20 @@ use crate::sys::native_thread;
 use crate::threads::ThreadState;
 use crate::vm;
 
-/// Whether the labels in the state are those of the fiber that runs. They are not for an instant, when the VM has switched to
-/// another fiber and our hook has not run yet.
+/// Returns whether the labels in the state are those of the running fiber. For an instant they are not, when
+/// the VM has switched to another fiber and our hook has not run yet.
 #[inline]
 pub(super) fn knows_its_fiber(state: &ThreadState) -> bool {
-    // Only where it is known: so the VM has been asked before, outside of a handler, and answers with a read.
+    // The fiber is compared only if it is known. Then the VM was already asked outside of a handler, and
+    // answers with a plain read.
     let known = state.labels.fiber.load(Ordering::Relaxed);
-    // And only on the thread of which it is known: Ruby 3.1 reuses native threads without a report.
+    // The comparison is valid only on the thread for which the fiber is known: Ruby 3.1 reuses native threads
+    // without a report.
     known == 0 || (vm::state::current_thread() == state.object() && known == vm::state::current_fiber())
 }
 
-/// Whether the state is that of the calling thread. One that was registered by another
-/// thread learns its identity at its first tick.
+/// Returns whether the state is that of the calling thread. A state that another thread registered learns its
+/// identity at its first tick.
 #[inline]
 pub(super) fn is_ours(state: &ThreadState) -> bool {
     if !state.is_live() {

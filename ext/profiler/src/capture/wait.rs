@@ -1,18 +1,20 @@
-//! Samples that are taken where something ends: waits, by the VM's hooks on the GVL, and garbage collection, by its hooks.
-//! The rules of this folder hold here as well: most of it runs under the lock of the VM's scheduler.
+//! Samples taken where something ends: the end of a wait, by the VM's hooks on the GVL, and the end of a
+//! garbage collection, by the hooks on GC. The rules of this folder apply here as well: most of this code
+//! runs under the lock of the VM's scheduler.
 //!
-//! * A wait with a threshold in it is captured where it ends, in the hook, on the thread that waited. Nothing has run
-//!   since, so the stack is that of the wait.
-//! * That a thread releases the GVL is provisional. Only READY or RESUMED make a wait of it.
-//! * The hook on READY runs on the thread that wakes the other one. So the state is attached to the Thread itself, as a
-//!   tag. A thread that is not in the registry yet is tagged with the instant instead, at which its life begins.
+//! * A wait that contains a threshold is captured where it ends, in the hook, on the thread that waited. No
+//!   Ruby code has run since, so the stack is that of the wait.
+//! * A thread's release of the GVL is provisional. Only READY or RESUMED makes it a wait.
+//! * The hook on READY runs on the thread that wakes the other one. So the state is attached to the Thread
+//!   itself, as a tag. A thread that is not in the registry yet is tagged with the current time instead, at
+//!   which its life begins.
 //! * RESUMED costs one clock reading, a few additions, and at times a walk or a record.
 //! * `stop` and `snapshot` record open waits with `rb_profile_thread_frames`, with the GVL held.
-//! * A tick that falls into a GC is only counted. The hook at the end of the GC takes the record, with the stack that
-//!   caused it, and that moves the CPU clock too. Before Ruby 3.3 there are no such hooks (`vm::events::GC_HOOKS`), and
-//!   a tick in a GC is a record without a stack.
-//! * In a forked child the hook on the GVL stays for good: the VM's list of hooks may be locked by a thread that the
-//!   child does not have.
+//! * A tick that falls into a GC is only counted. The hook at the end of the GC takes the record, with the
+//!   stack that caused the GC, and this record moves the CPU clock too. Before Ruby 3.3 there are no such
+//!   hooks (`vm::events::GC_HOOKS`), and a tick in a GC is a record without a stack.
+//! * In a forked child the hook on the GVL stays installed for good: the VM's list of hooks may be locked by
+//!   a thread that the child does not have.
 
 use ::core::ffi::c_void;
 use ::core::prelude::rust_2021::*;
@@ -39,15 +41,16 @@ use crate::vm::events::thread_hook;
 use crate::vm::gvl::{self, GvlEvent};
 use crate::vm::{self};
 
-/// Whether the hooks on the GVL are installed.
+/// True if the hooks on the GVL are installed.
 static GVL_HOOKED: AtomicBool = AtomicBool::new(false);
-/// Whether they are those of the process that forked this one. To remove them could wait for ever for a thread that was
-/// inside one there.
+/// True if they were inherited from the process that forked this one. Removing them could wait for ever for a
+/// thread that was inside one of them there.
 static GVL_HOOK_INHERITED: AtomicBool = AtomicBool::new(false);
 
-/// Installs the hooks that a session needs. With the GVL, and not inside one of them.
+/// Installs the hooks that a session needs. The caller holds the GVL and is not inside one of them.
 pub(crate) fn hook(measures: Measures) {
-    // SAFETY: the GVL is held, and no session starts inside such a hook; they call what they may.
+    // SAFETY: the GVL is held, and no session starts inside such a hook; the hooks call only what they are
+    // allowed to.
     unsafe {
         if vm::events::GC_HOOKS && measures.timed() && !CAPTURE.gc_hooked.swap(true, Ordering::Relaxed) {
             vm::events::hook_gc(on_gc);
@@ -58,7 +61,7 @@ pub(crate) fn hook(measures: Measures) {
     }
 }
 
-/// Removes the hooks, as no session runs any more. With the GVL, and not inside one of them.
+/// Removes the hooks, as no session runs any more. The caller holds the GVL and is not inside one of them.
 pub(crate) fn unhook() {
     CAPTURE.walls.store(false, Ordering::Relaxed);
     // SAFETY: the GVL is held, and no session stops inside such a hook.
@@ -72,16 +75,16 @@ pub(crate) fn unhook() {
     }
 }
 
-/// Notes, in a forked child, that hooks which are there are the parent's.
+/// Notes, in a forked child, that the installed hooks are the parent's.
 pub(crate) fn inherit_hooks() {
     GVL_HOOK_INHERITED.store(GVL_HOOKED.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// The hook on the GVL.
+/// Handles an event of the GVL.
 ///
-/// *Runs on:* any thread; on the thread that it is about, but for `Ready`. *GVL:* held if `Resumed`. *Calls:* a walk;
-/// if `Suspended`, spins for at most 50 us until a signal of the ticker has arrived.
-/// *Never:* takes longer than these.
+/// *Runs on:* any thread; on the thread that the event is about, except for `Ready`. *GVL:* held if
+/// `Resumed`. *Calls:* a walk; if `Suspended`, spins for at most 50 us until a signal of the ticker has
+/// arrived. *Never:* takes longer than these.
 unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
     if event == GvlEvent::Exited {
@@ -93,7 +96,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
         return;
     }
     let Some(state) = known else {
-        // SAFETY: the VM says that there is such a thread.
+        // SAFETY: the VM reports the event of a live thread.
         return unsafe { on_unregistered(event, thread, tag) };
     };
     let before = match event {
@@ -114,49 +117,51 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
         }
         GvlEvent::Ready => {
             state.walls.ready(now_ns);
-            ticker::wake_if_idle(); // so that who has the GVL ticks
+            ticker::wake_if_idle(); // so that the holder of the GVL ticks
         }
         GvlEvent::Resumed => {
             let due = state.walls.resume(now_ns, gvl_holder::last_tick_ns());
             ticker::wake_if_idle();
-            // The stack is that of the wait, as nothing has run since.
+            // No Ruby code has run since, so the stack is that of the wait.
             record_wait(state, due, before, now_ns);
         }
         GvlEvent::Exited => {}
     }
 }
 
-/// Handles an event of a thread that is not in the registry. The instant at which it first becomes ready is kept until it
-/// registers itself, as it has been waiting for the GVL since.
+/// Handles an event of a thread that is not in the registry. The time at which it first becomes ready is kept
+/// until it registers itself, as it has been waiting for the GVL since then.
 ///
 /// # Safety
 /// `thread` is a live Thread.
 unsafe fn on_unregistered(event: GvlEvent, thread: u64, tag: *mut c_void) {
     match event {
         GvlEvent::Ready if !FirstReady::is(tag) && tag != OWN => {
-            // SAFETY: as promised; nobody follows such a tag.
+            // SAFETY: `thread` is a live Thread, and such a tag is never dereferenced.
             unsafe { gvl::tag(thread, FirstReady::now().as_tag()) };
         }
-        // A thread that is about to register itself notes itself as the holder then. The profiler's own never does.
+        // A thread that is about to register itself notes itself as the holder then. The profiler's own
+        // threads never do.
         GvlEvent::Resumed if !FirstReady::is(tag) => threads::gvl_holder::clear(),
         _ => {}
     }
 }
 
-/// The tag of the profiler's own threads, which have no state: even, and no address. Nobody's wait is blamed on them.
+/// The tag of the profiler's own threads, which have no state. It is even, and no valid address. No wait is
+/// blamed on these threads.
 const OWN: *mut c_void = 2 as *mut c_void;
 
 /// Tags one of the profiler's own threads.
 ///
 /// # Safety
-/// The caller holds the GVL; `thread` is a live Thread.
+/// The caller holds the GVL, and `thread` is a live Thread.
 pub(crate) unsafe fn tag_own(thread: u64) {
-    // SAFETY: as promised; nobody follows such a tag.
+    // SAFETY: the caller holds the GVL, `thread` is a live Thread, and such a tag is never dereferenced.
     unsafe { gvl::tag(thread, OWN) };
     threads::gvl_holder::clear();
 }
 
-/// The instant at which a thread first became ready. As a tag it is odd, which no address is.
+/// The time at which a thread first became ready. As a tag it is odd, which no address is.
 struct FirstReady(u64);
 
 impl FirstReady {
@@ -177,11 +182,11 @@ impl FirstReady {
     }
 }
 
-/// Starts the measures of the calling thread, which begins and has just registered itself. Its wall clock is measured if
-/// `interval_ns` is not 0. Where the instant at which it became ready is known, it is measured from there.
+/// Starts the measurements of the calling thread, which begins and has just registered itself. Its wall clock
+/// is measured if `interval_ns` is not 0, from the time at which the thread became ready if that is known.
 ///
 /// # Safety
-/// The caller has the GVL, which nobody has had since the thread got it.
+/// The caller holds the GVL, which no other thread has had since the thread got it.
 pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
     if before_3_3::NEEDED {
@@ -190,9 +195,9 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
         }
         return;
     }
-    // SAFETY: it is the thread that runs.
+    // SAFETY: the state is that of the running thread, so its Thread is alive.
     let tag = unsafe { gvl::tag_of(state.object()) };
-    tag_thread(state); // also where nothing is measured now, as that may begin while it lives
+    tag_thread(state); // even if nothing is measured now, as that may begin during the thread's life
     if !measured {
         return;
     }
@@ -210,11 +215,12 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
 /// Tags the Thread, so that hooks on the GVL find its state from now on.
 pub(crate) fn tag_thread(state: &'static ThreadState) {
     let tag = ::core::ptr::from_ref(state).cast_mut().cast();
-    // SAFETY: the GVL is held; the Thread of a live state is alive; states stay for ever.
+    // SAFETY: the GVL is held; the Thread of a live state is alive; states are never freed.
     unsafe { gvl::tag(state.object(), tag) };
 }
 
-/// Takes the records that are due of the wait that has just ended on the calling thread. `before` had the GVL before it.
+/// Takes the records that are due for the wait that has just ended on the calling thread. `before` had the
+/// GVL before it.
 fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
     let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Acquire), CAPTURE.hub()) else { return };
     let outside = state.wanted.outside.load(Ordering::Relaxed);
@@ -230,7 +236,8 @@ fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u6
 
 thread_hook!(on_gc, |event, _thread| {
     if vm::events::in_other_ractor() {
-        // No session has its threads. Ticks on ours meanwhile are dropped, and their time is carried.
+        // No session profiles that Ractor's threads. Ticks on ours are dropped meanwhile, and their time is
+        // carried.
     } else if vm::events::begins(event) {
         gc_begins();
     } else {
@@ -241,7 +248,8 @@ thread_hook!(on_gc, |event, _thread| {
 fn gc_begins() {
     hook_loss::note_gc();
     if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) {
-        // Ticks that came while another thread collected, or just after the end of the last GC, are not of this one.
+        // Ticks that arrived while another thread collected, or just after the end of the last GC, do not
+        // belong to this one.
         add(&hub.counters.dropped_in_gc, state.ticks_in_gc.number.swap(0, Ordering::Relaxed));
         if state.walls.is_on() {
             state.walls.enter_gc(clock::monotonic_ns());
@@ -261,7 +269,7 @@ fn gc_ends() {
     if (ticks > 0 || due) && CAPTURE.enabled.load(Ordering::Acquire) {
         // All ticks of one GC become one record.
         add(&hub.counters.overrun, ticks.saturating_sub(1));
-        // SAFETY: it is this thread that collects.
+        // SAFETY: the calling thread is the one that collects.
         let cause = unsafe { vm::gc::latest_cause() };
         let tick_ns = state.ticks_in_gc.last_ns.load(Ordering::Relaxed);
         let since_tick_ns = if ticks > 0 { now_ns.saturating_sub(tick_ns) } else { 0 };
@@ -276,16 +284,18 @@ fn gc_ends() {
     }
 }
 
-/// Takes a record of the wait or GC that has just ended on the calling thread, or counts why not and says false.
+/// Takes a record of the wait or GC that has just ended on the calling thread. Otherwise counts the reason
+/// and returns false.
 fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> bool {
     let mut header = attributed(state, &header_now(state, doing, now_ns));
     if let Kind::Gc { ticked: true, .. } = kind {
-        // It has the CPU time up to its last tick, as any record. If it had what came after, GC would get more than its share.
+        // The record has the CPU time up to its last tick, like any record. If it included the time after it,
+        // GC would get more than its share.
         let ticked_cpu_ns = state.ticks_in_gc.last_cpu_ns.load(Ordering::Relaxed);
         header.deferred_cpu_ns =
             state.kernel_time.deferred_ns() + header.cpu_ns.saturating_sub(ticked_cpu_ns);
     }
-    // If it is a GC, this is the only walk that it lets happen, and the walk is over before objects are moved again.
+    // After a GC, this is the only walk that its end allows, and it is over before objects are moved again.
     let Some(scratch) = Scratch::take() else {
         count(&hub.counters.dropped_busy);
         return false;
@@ -298,10 +308,10 @@ fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64)
 /// # Safety
 /// The caller holds the GVL; the thread is alive, and not in a GC.
 pub(crate) unsafe fn record_open(hub: &Hub, state: &ThreadState) {
-    // Only the kernel knows its CPU time, and a record of a wait needs none.
+    // Only the kernel knows the thread's CPU time, and a record of a wait needs none.
     let header = header_at(state, State::Waiting, clock::monotonic_ns(), 0);
     match Scratch::take() {
-        // SAFETY: as promised.
+        // SAFETY: the caller holds the GVL, and the thread is alive and not in a GC.
         Some(scratch) => unsafe { scratch.record_of(hub, state.object(), Kind::Wait, &header) },
         None => count(&hub.counters.dropped_busy),
     }

@@ -1,6 +1,7 @@
-//! From a stack to a record: a few static buffers to walk into, and then exactly the space that it needs.
+//! From a stack to a record: a walk into one of a few static buffers, and then exactly the space that the
+//! record needs.
 //!
-//! A buffer knows its thread, so that a thread that collects garbage does not wait for one of its own.
+//! A buffer knows its thread, so that a collecting thread does not wait for a buffer of its own.
 
 use ::core::cell::UnsafeCell;
 use ::core::ffi::c_int;
@@ -19,11 +20,12 @@ use crate::vm;
 /// The deepest stack of which both ends are seen. Deeper ones lose their root.
 pub(crate) const WALK_LIMIT: usize = 10_000;
 
-/// The number of scratch buffers. Mostly one is in use; two or three with threads that burn CPU without the GVL.
+/// The number of scratch buffers. Usually one is in use; two or three if threads burn CPU without the GVL.
 const BUFFERS: usize = 4;
 
 const FREE: usize = 0;
-/// Taken away by a spec: nobody walks in it. No thread has this identity, which is an address.
+/// The holder of a buffer that a spec has taken away: no thread walks in it. No thread has this identity, which
+/// is an address.
 #[cfg(feature = "testing")]
 const HELD: usize = 1;
 
@@ -45,14 +47,14 @@ static BUFFER: [Buffers; BUFFERS] = [const {
     }
 }; BUFFERS];
 
-/// A buffer that this handler owns until it is dropped. The GC waits for the walk that long.
+/// A buffer that this handler owns until it is dropped. The GC waits for the walk until then.
 pub(crate) struct Scratch(&'static Buffers);
 
 impl Scratch {
-    /// The first that is free.
+    /// Claims the first free buffer, or returns `None`.
     ///
     /// # Signal safety
-    /// An atomic exchange or a few.
+    /// A few atomic exchanges at most.
     #[inline]
     pub(crate) fn take() -> Option<Self> {
         let me = native_thread::pthread_self();
@@ -60,8 +62,8 @@ impl Scratch {
         let free =
             |it: &&Buffers| it.holder.compare_exchange(FREE, me, Ordering::SeqCst, Ordering::Relaxed).is_ok();
         let taken = BUFFER.iter().find(free).map(Self);
-        // What the caller asks next must not be answered before the exchange is seen: pairs with the
-        // fence in `wait_for_walks`. On x86-64 the exchange itself sees to that.
+        // The caller's next question must not be answered before the exchange is visible. This pairs with the
+        // fence in `wait_for_walks`. On x86-64 the exchange itself ensures that.
         #[cfg(not(target_arch = "x86_64"))]
         fence(Ordering::SeqCst);
         taken
@@ -75,16 +77,17 @@ impl Drop for Scratch {
     }
 }
 
-/// Waits until no handler is walking. For the mark function alone: garbage is being collected, so a
-/// handler that begins now finds that out and walks nothing. A walk takes microseconds and needs
-/// nothing that the waiting thread holds.
+/// Waits until no handler is walking. For the mark function alone: garbage is being collected, so a handler
+/// that begins now notices it and does not walk. A walk takes microseconds and needs nothing that the waiting
+/// thread holds.
 ///
-/// A buffer of the collecting thread itself is free: no handler runs there now. One that was left by a jump out of it, as
-/// Ruby's handler of SIGSEGV jumps, would else be waited for without end.
+/// A buffer of the collecting thread itself counts as free: no handler runs there now. A buffer may be left
+/// behind by a jump out of a handler, such as that of Ruby's handler of SIGSEGV, and would otherwise be
+/// waited for without end.
 pub(crate) fn wait_for_walks() {
     let me = native_thread::pthread_self();
-    // Pairs with `Scratch::take`: either the handler sees that garbage is being collected, or we see
-    // the handler.
+    // Pairs with `Scratch::take`: either the handler sees that garbage is being collected, or this thread
+    // sees the handler.
     fence(Ordering::SeqCst);
     for it in &BUFFER {
         // Acquire pairs with the Release in `drop`: the records are in the ring.
@@ -104,36 +107,40 @@ fn is_walking(holder: usize) -> bool {
     holder != FREE
 }
 
-/// In a forked child: those who walked in the parent are not here.
+/// Frees all buffers, in a forked child: the threads that walked in the parent do not exist here.
 pub(crate) fn free_all() {
     BUFFER.iter().for_each(|it| it.holder.store(FREE, Ordering::Release));
 }
 
 impl Scratch {
-    /// Walks the stack of the calling thread and publishes it under `header`, or counts why not and says false.
+    /// Walks the stack of the calling thread and publishes it under `header`. Otherwise counts the reason and
+    /// returns false.
     ///
-    /// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed.
-    /// *Calls:* `rb_profile_frames`. *Never:* during GC, asked after the buffers were taken, but for its own end.
+    /// *Runs on:* the thread itself, in the handler or in a postponed job. *GVL:* not needed. *Calls:*
+    /// `rb_profile_frames`. *Never:* during GC, which is checked after the buffers were taken; the hook at
+    /// the end of a GC is the exception.
     #[inline]
     pub(crate) fn record(&self, hub: &Hub, kind: Kind, header: &Header) -> bool {
-        // SAFETY: the buffers are ours until we are dropped; the caller saw to the rest.
+        // SAFETY: the buffers are ours until we are dropped. The caller made sure that the thread is Ruby's
+        // and that no garbage is being collected.
         self.publish(hub, kind, header, |handles, lines| unsafe {
             vm::frames::walk(handles, lines, WALK_LIMIT)
         })
     }
 
-    /// The same with the stack of another thread.
+    /// Walks the stack of another thread and publishes it under `header`.
     ///
     /// # Safety
     /// The caller holds the GVL; `thread` is a live Thread; no garbage is being collected.
     pub(crate) unsafe fn record_of(&self, hub: &Hub, thread: u64, kind: Kind, header: &Header) {
-        // SAFETY: the buffers are ours until we are dropped; as promised.
+        // SAFETY: the buffers are ours until we are dropped; the caller holds the GVL, `thread` is alive, and
+        // no garbage is being collected.
         self.publish(hub, kind, header, |handles, lines| unsafe {
             vm::frames::walk_of(thread, handles, lines, WALK_LIMIT)
         });
     }
 
-    /// Publishes a record without a walk: of what has no stack.
+    /// Publishes a record without a walk, for an event that has no stack.
     pub(crate) fn record_empty(&self, hub: &Hub, kind: Kind, header: &Header) -> bool {
         self.publish(hub, kind, header, |_, _| 0)
     }
@@ -149,12 +156,12 @@ impl Scratch {
     ) -> bool {
         let (handles, lines) = (self.0.handles.get().cast::<u64>(), self.0.lines.get().cast::<c_int>());
         let frames = walk(handles, lines);
-        // Where waits are sampled, one without a stack is that of a thread that is no more.
+        // If waits are sampled, one without a stack belongs to a thread that has ended.
         if frames == 0 && (kind == Kind::Tick || kind == Kind::Wait && before_3_3::NEEDED) {
             count(&hub.counters.dropped_no_frames);
             return false;
         }
-        // SAFETY: the walk wrote the first `frames` of both.
+        // SAFETY: the walk wrote the first `frames` entries of both buffers.
         let (handles, lines) = unsafe {
             (::core::slice::from_raw_parts(handles, frames), ::core::slice::from_raw_parts(lines, frames))
         };
@@ -172,12 +179,12 @@ impl Scratch {
     }
 }
 
-/// Takes all buffers, or releases them, so that a spec can see what happens when none is free.
+/// Takes all buffers, or releases them, so that a spec can see what happens if none is free.
 #[cfg(feature = "testing")]
 pub(crate) fn hold_all(hold: bool) {
     let (from, to) = if hold { (FREE, HELD) } else { (HELD, FREE) };
     for it in &BUFFER {
-        // A walk in flight is let finish.
+        // A walk in flight is allowed to finish.
         while let Err(holder) = it.holder.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed) {
             if holder == to {
                 break;

@@ -1,22 +1,22 @@
-//! A SIGPROF that is no thread's tick.
+//! A SIGPROF that is not a tick of any thread.
 
 use ::core::prelude::rust_2021::*;
 
 use ::profiler_core::record::counters::{count, Counters};
 
-/// The reason for which a signal is no thread's tick.
+/// The reason why a signal is not a tick of any thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NoTick {
-    /// The tick of a session that has ended.
+    /// A tick of a session that has ended.
     Late,
-    /// Somebody else's signal.
+    /// A signal that other code sent.
     Foreign,
     /// A tick of the whole process, on a thread that no session profiles.
     Unwanted,
 }
 
 impl NoTick {
-    /// Counts it, unless it is of no interest.
+    /// Counts the signal, unless it is of no interest.
     #[inline]
     pub(crate) fn count_in(self, counters: &Counters) {
         match self {

@@ -1,4 +1,4 @@
-//! The thread that a SIGPROF is the tick of.
+//! The thread that a SIGPROF is a tick of.
 
 use ::core::prelude::rust_2021::*;
 
@@ -7,10 +7,11 @@ use crate::engine::{perf, setitimer, thread_timer};
 use crate::sys::siginfo::{TimerInfo, FROM_DESCRIPTOR, FROM_KERNEL, FROM_PROCESS, FROM_TIMER};
 use crate::threads::ThreadState;
 
-/// The thread that a signal is the tick of. `enabled` is whether any session runs. The thread of a timer is found all the same.
+/// Returns the thread that a signal is a tick of. `enabled` is true if any session runs. The thread of a
+/// timer is found in either case.
 ///
 /// # Signal safety
-/// Loads. *Runs on:* the thread that the signal came to.
+/// Loads. *Runs on:* the thread that received the signal.
 #[inline]
 pub(crate) fn owner_of(info: &TimerInfo, enabled: bool) -> Result<&'static ThreadState, NoTick> {
     match info.code() {

@@ -1,9 +1,10 @@
-//! `setitimer(ITIMER_PROF)`: one timer for the whole process, on the CPU clock of all its threads together. It is portable, and
-//! the way that is left where the system has no timer for a thread.
+//! The timer `setitimer(ITIMER_PROF)`: one for the whole process, on the CPU clock of all its threads
+//! together. It is portable, and the only way if the system has no timers for single threads.
 //!
-//! The kernel raises SIGPROF on the thread that used the CPU when the clock crossed the interval, at most once a tick of its
-//! own. The signal does not say whose it is, so the handler looks that up. A forked child has no such timer. A program that
-//! this one turns into (exec) has it and would die of it, so the timer is disarmed before.
+//! The kernel raises SIGPROF on the thread that used the CPU when the clock crossed the interval, at most
+//! once per tick of its own. The signal does not say which thread's tick it is, so the handler looks that up.
+//! A forked child has no such timer. A program that this process turns into (exec) would inherit it and be
+//! ended by its signal, so the timer is disarmed before.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
@@ -13,7 +14,7 @@ use crate::shared::CAPTURE;
 use crate::sys::errno;
 use crate::threads::{self, ThreadState};
 
-/// Has the timer fire each time that the process has used that much CPU; 0 disarms it.
+/// Arms the timer, which then fires each time that the process has used that much CPU; 0 disarms it.
 ///
 /// # Errors
 /// The errno.
@@ -21,7 +22,8 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     if interval_ns > 0 && super::is_halted() {
         return Ok(());
     }
-    // The first tick comes after a random part of the interval, so that a program cannot fall into step with us.
+    // The first tick comes after a random part of the interval, so that a program cannot fall into step with
+    // the ticks.
     let first_ns = if interval_ns == 0 { 0 } else { 1_000 + super::random() % interval_ns };
     let times = ::libc::itimerval { it_interval: timeval(interval_ns), it_value: timeval(first_ns) };
     // SAFETY: `times` is ours to read.
@@ -31,7 +33,7 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     }
 }
 
-/// Whether somebody has armed the timer.
+/// Returns whether the timer is armed, by any code in the process.
 pub(crate) fn is_armed() -> bool {
     // SAFETY: all fields may be zero; the call only writes `times`.
     unsafe {
@@ -41,7 +43,8 @@ pub(crate) fn is_armed() -> bool {
     }
 }
 
-/// The calling thread, which a tick came to, if a session profiles it. The timer of the process knows neither.
+/// Returns the calling thread, which received a tick, if a session profiles it. The timer of the process
+/// knows neither.
 #[inline]
 pub(crate) fn owner() -> Result<&'static ThreadState, NoTick> {
     if !CAPTURE.process_wide.load(Ordering::Relaxed) {

@@ -1,15 +1,15 @@
 //! A POSIX timer on the CPU clock of each thread, delivered to that very thread.
 //!
-//! It ticks only while its thread uses CPU, so a thread that waits gets no EINTR from us. It fires at most once per tick of the
-//! kernel (250 a second at CONFIG_HZ=250), and reports the ticks that it skipped as overrun. It does not outlive exec, and a
-//! forked child does not inherit it.
+//! It ticks only while its thread uses CPU, so a waiting thread gets no EINTR from us. It fires at most once
+//! per tick of the kernel (250 a second at CONFIG_HZ=250), and reports the ticks that it skipped as overrun.
+//! It does not outlive exec, and a forked child does not inherit it.
 //!
-//! The kernel names a timer by a number. Once the timer is deleted, the number can be that of another one: the app's own, or
-//! that of the next thread in this state. Threads end without the lock of the sampler, and on Ruby 3.1 without the GVL. So a
-//! timer is touched only under a claim (`core/claim.rs`).
+//! The kernel names a timer by a number. Once the timer is deleted, the number can be that of another one:
+//! the app's own, or that of the next thread in this state. Threads end without the lock of the sampler, and
+//! on Ruby 3.1 without the GVL. So a timer is touched only under a claim (`core/claim.rs`).
 //!
-//! At CONFIG_HZ=250 a requested interval of 1 ms thus results in a sample every 4 ms. Every header says what was
-//! requested and what came of it. Overrun (`si_overrun`) is a figure, not a weight.
+//! At CONFIG_HZ=250 a requested interval of 1 ms thus results in a sample every 4 ms. Every header states
+//! both the requested and the actual interval. Overrun (`si_overrun`) is a figure, not a weight.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
@@ -21,12 +21,12 @@ use crate::sys::posix_timer;
 use crate::sys::siginfo::TimerInfo;
 use crate::threads::{self, ThreadState};
 
-/// Has the timer of `state` fire at that interval. Creates it if there is none, and leaves it alone if it does so already. The
-/// first tick comes after a random part of the interval. So short threads get their share of ticks, and a program cannot fall
-/// into step with us.
+/// Arms the timer of `state` at that interval. Creates it if there is none, and leaves it alone if it already
+/// has that interval. The first tick comes after a random part of the interval. So short threads get their
+/// share of ticks, and a program cannot fall into step with them.
 ///
 /// # Errors
-/// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
+/// The errno: EAGAIN if the user's quota of pending signals is used up (`ulimit -i`).
 pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     if super::is_halted() {
         return Ok(());
@@ -52,13 +52,14 @@ pub(crate) fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i
     Ok(())
 }
 
-/// The thread whose timer sent a signal, or to which the ticker sent it as its timer would.
+/// Returns the thread whose timer sent a signal, or to which the ticker sent it as its timer would.
 #[inline]
 pub(crate) fn owner_of(info: &TimerInfo) -> Result<&'static ThreadState, NoTick> {
     threads::at(info.value()).ok_or(NoTick::Foreign)
 }
 
-/// The calling thread, to which a timer sent a signal whose contents the kernel could not keep, if a session profiles it.
+/// Returns the calling thread, if a session profiles it. A timer sent it a signal whose contents the kernel
+/// could not keep.
 #[inline]
 pub(crate) fn owner_of_empty() -> Result<&'static ThreadState, NoTick> {
     let is_profiled = |state: &&ThreadState| state.wanted.interval_ns.load(Ordering::Relaxed) > 0;
@@ -66,7 +67,8 @@ pub(crate) fn owner_of_empty() -> Result<&'static ThreadState, NoTick> {
     threads::current_native().filter(|state| aimed && is_profiled(state)).ok_or(NoTick::Foreign)
 }
 
-/// Whether the kernel creates such a timer for the calling thread. That timer is never armed, and is deleted at once.
+/// Checks that the kernel creates such a timer for the calling thread. The timer is never armed, and is
+/// deleted at once.
 ///
 /// # Errors
 /// As for [`arm`].
@@ -80,7 +82,7 @@ fn set(number: u64, interval_ns: u64) -> Result<(), i32> {
     posix_timer::set(number, 1 + super::random() % interval_ns.max(1), interval_ns)
 }
 
-/// Ends the timer of `state`, if it has one. A tick that is on its way may still arrive.
+/// Deletes the timer of `state`, if it has one. A tick that is on its way may still arrive.
 pub(crate) fn disarm(state: &ThreadState) {
     posix_timer::delete(state.timer.number.take());
 }

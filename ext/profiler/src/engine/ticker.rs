@@ -1,17 +1,19 @@
-//! A native thread that does what no timer does, in rounds.
+//! A native thread that does, in rounds, what no timer does.
 //!
-//! Where wall clocks are measured, it looks for a thread that is blocked with the GVL ([`blocks`]). As the engine `ticker` it
-//! sends a tick to each thread that runs, at a random instant of each interval, as finely as requested.
+//! If wall clocks are measured, it polls for a thread that is blocked with the GVL ([`blocks`]). As the
+//! engine `ticker` it sends a tick to each thread that runs, at a random instant of each interval, as finely
+//! as requested.
 //!
-//! It spares threads that do not run: a thread that blocks, where that is known, one whose CPU clock stands still, and one that
-//! the kernel says is asleep. A signal there would say nothing, and end a system call with EINTR. For each thread and tick it
-//! reads two clocks from the kernel. A forked child has no such thread, and gets one of its own.
+//! It spares threads that do not run: a thread that is known to block, one whose CPU clock stands still, and
+//! one that the kernel says is asleep. A signal there would yield no information, and end a system call with
+//! EINTR. For each thread and tick it reads two clocks from the kernel. A forked child does not inherit the
+//! ticker, and gets one of its own.
 //!
-//! Where no hook reports waits, it samples the wall clocks as well, whatever the engine. A thread that waits is then sent a tick
-//! too, but seldom (`core/sampling/estimated_wall_clock.rs`).
+//! If no hook reports waits, it samples the wall clocks as well, with any engine. A thread that waits is then
+//! sent a tick too, but seldom (`core/sampling/estimated_wall_clock.rs`).
 //!
-//! After a while in which no thread has run, it sleeps until a hook on the GVL wakes it: an idle process is not
-//! woken. Only from Ruby 3.3 on can it know that.
+//! When no thread has run for a while, it sleeps until a hook on the GVL wakes it, so an idle process is not
+//! disturbed. It can know this only from Ruby 3.3 on.
 
 use ::core::hint::black_box;
 use ::core::prelude::rust_2021::*;
@@ -34,38 +36,40 @@ use crate::sys::system_call::may_be_interrupted;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, ThreadState};
 
-/// The least CPU time between two ticks of a thread, ns, unless an eighth of the interval is more. It is far more than it takes
-/// to be interrupted and to block again, or a thread that blocks with the GVL would be interrupted for ever.
+/// The least CPU time in nanoseconds between two ticks of a thread, unless an eighth of the interval is more.
+/// It is far more than a thread needs to be interrupted and to block again; otherwise a thread that blocks
+/// with the GVL would be interrupted for ever.
 const MIN_CPU_NS: u64 = 20_000;
 
 fn min_cpu_ns(interval_ns: u64) -> u64 {
     MIN_CPU_NS.max(interval_ns / 8)
 }
 
-/// The limit below which the ticker sleeps in a way that nobody can end. That takes 3 us less than a sleep that can be ended, of
-/// the 40 that a round takes. At the default interval all sleeps are shorter than this.
+/// The time below which the ticker sleeps in a way that no other thread can end. Of the 40 us that a round
+/// takes, that saves 3 us. At the default interval all sleeps are shorter than this.
 const SHORT_SLEEP_NS: u64 = 2_000_000;
 
-/// The interval of its rounds, ns; 0 while it rests.
+/// The interval of the rounds in nanoseconds; 0 while the ticker is parked.
 static INTERVAL_NS: AtomicU64 = AtomicU64::new(0);
-/// Whether the ticker is the engine of all threads, and not only of those whose wall clocks are sampled.
+/// True if the ticker is the engine of all threads, and not only of those whose wall clocks are sampled.
 pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
-/// The native id of the ticker's thread; 0 where there is none.
+/// The native id of the ticker's thread; 0 if there is none.
 static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
 /// The ticker's thread, once it was needed. It is leaked, for callers that may neither lock nor free.
 static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
-/// The ticks that it has sent for sampled wall clocks.
+/// The number of ticks sent for sampled wall clocks.
 static WALL_TICKS: AtomicU64 = AtomicU64::new(0);
-/// Whether it is sending ticks.
+/// True while the ticker is sending ticks.
 static IN_ROUND: AtomicBool = AtomicBool::new(false);
-/// Whether it sleeps until a thread runs.
+/// True while the ticker sleeps until a thread runs.
 static IDLE: AtomicBool = AtomicBool::new(false);
-/// The time for which no thread must have run before it does that, ns. To be woken takes a while on a busy machine. So that is
-/// for apps that wait for their next request, not for those between two system calls.
+/// The time in nanoseconds for which no thread must have run before the ticker sleeps like that. Waking it
+/// takes a while on a busy machine. So it does this for apps that wait for their next request, not for those
+/// between two system calls.
 const PATIENCE_NS: u64 = 100_000_000;
 
-/// Returns that time where rounds come every `interval_ns`. If the ticker only looks, one round without a running thread is enough:
-/// rounds are far apart.
+/// Returns that time for rounds that come every `interval_ns`. If the ticker only polls for blocks, one round
+/// without a running thread is enough, as rounds are far apart.
 fn patience_ns(interval_ns: u64) -> u64 {
     match IS_ENGINE.load(Ordering::Relaxed) {
         true => PATIENCE_NS,
@@ -73,24 +77,25 @@ fn patience_ns(interval_ns: u64) -> u64 {
     }
 }
 
-/// The longest sleep of that kind, in case the ticker and a thread that began to run have missed each other after all.
+/// The longest sleep of that kind, in case the ticker and a thread that began to run have missed each other
+/// after all.
 const LONGEST_IDLE: Duration = Duration::from_secs(10);
-/// The time after which a thread that began to run sees that the ticker is about to sleep, or the ticker sees that it runs. What a
-/// processor has stored, others see far sooner.
+/// The time after which a thread that began to run sees that the ticker is about to sleep, or the ticker sees
+/// that it runs. Other processors see a store far sooner.
 const SEEN: Duration = Duration::from_micros(100);
 
-/// The time from its decision for a tick to sending it, us: for specs.
+/// The time in microseconds from the decision for a tick to sending it: for specs.
 #[cfg(feature = "testing")]
 pub(crate) static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
 
-/// The mean time between two looks for a blocked thread, ns; 0 where nobody looks.
+/// The mean time in nanoseconds between two polls for a blocked thread; 0 if there are none.
 static LOOK_NS: AtomicU64 = AtomicU64::new(0);
 
-/// Starts the ticker's rounds at `interval_ns`, the finest interval of all threads; 0 stops them. In these rounds it looks for a
-/// blocked thread about every `look_ns`, unless that is 0.
+/// Starts the ticker's rounds at `interval_ns`, the finest interval of all threads; 0 stops them. In these
+/// rounds it polls for a blocked thread about every `look_ns`, unless that is 0.
 ///
 /// # Errors
-/// The errno, when the system refuses a thread.
+/// The errno, if the system refuses a thread.
 pub(crate) fn arm(interval_ns: u64, look_ns: u64) -> Result<(), i32> {
     if interval_ns > 0 && super::is_halted() {
         return Ok(());
@@ -100,7 +105,7 @@ pub(crate) fn arm(interval_ns: u64, look_ns: u64) -> Result<(), i32> {
         return Ok(());
     }
     let no_thread = |failure: io::Error| {
-        INTERVAL_NS.store(0, Ordering::Relaxed); // or the next call would believe that it ticks
+        INTERVAL_NS.store(0, Ordering::Relaxed); // or the next call would assume that it ticks
         failure.raw_os_error().unwrap_or(::libc::EAGAIN)
     };
     if let Some(thread) = thread() {
@@ -108,7 +113,8 @@ pub(crate) fn arm(interval_ns: u64, look_ns: u64) -> Result<(), i32> {
     } else if interval_ns > 0 {
         let spawned = sigprof::without_signals(|| Builder::new().name("profiler tick".into()).spawn(work));
         let thread = spawned.map_err(no_thread)?.thread().clone();
-        // Hidden from LLVM 19, which turns a pointer that is stored once into a bit, and then refuses to load that atomically.
+        // Hidden from LLVM 19, which turns a pointer that is stored once into a bit, and then refuses to load
+        // that atomically.
         let leaked = black_box(Box::into_raw(Box::new(thread)));
         TICKER.store(leaked, Ordering::Release);
     }
@@ -116,7 +122,8 @@ pub(crate) fn arm(interval_ns: u64, look_ns: u64) -> Result<(), i32> {
 }
 
 fn thread() -> Option<&'static Thread> {
-    // SAFETY: it is null, or was leaked; Acquire pairs with the Release in `arm`, which the sampler lock lets in one at a time.
+    // SAFETY: the pointer is null or leaked. Acquire pairs with the Release in `arm`, of which the sampler
+    // lock allows only one call at a time.
     unsafe { TICKER.load(Ordering::Acquire).as_ref() }
 }
 
@@ -126,7 +133,8 @@ struct Round;
 impl Round {
     fn begin() -> Self {
         IN_ROUND.store(true, Ordering::Relaxed);
-        // Pairs with the one in `wait_for_round`: either the round sees that the ticker is to rest, or it is waited for.
+        // Pairs with the fence in `wait_for_round`: either the round sees that the ticker was stopped, or the
+        // round is waited for.
         fence(Ordering::SeqCst);
         Self
     }
@@ -134,12 +142,13 @@ impl Round {
 
 impl Drop for Round {
     fn drop(&mut self) {
-        // Release pairs with the Acquire in `wait_for_round`: what was sent, was sent before.
+        // Release pairs with the Acquire in `wait_for_round`: all signals were sent before.
         IN_ROUND.store(false, Ordering::Release);
     }
 }
 
-/// Waits until the ticker, which was sent to rest, sends no tick any more. That is as long as a round takes: it waits for nobody.
+/// Waits until the ticker, which was stopped, has sent its last tick. That takes no longer than a round,
+/// which never blocks.
 pub(crate) fn wait_for_round() {
     fence(Ordering::SeqCst);
     while IN_ROUND.load(Ordering::Acquire) {
@@ -149,7 +158,7 @@ pub(crate) fn wait_for_round() {
 
 /// Wakes the ticker, if it waits for a thread to run: the calling thread runs.
 ///
-/// *Runs on:* that thread, in hooks on the GVL. *Calls:* a futex, if so. *Never:* waits.
+/// *Runs on:* that thread, in hooks on the GVL. *Calls:* a futex, if the ticker sleeps. *Never:* waits.
 #[inline]
 pub(crate) fn wake_if_idle() {
     if IDLE.load(Ordering::Relaxed) && IDLE.swap(false, Ordering::Relaxed) {
@@ -159,7 +168,7 @@ pub(crate) fn wake_if_idle() {
     }
 }
 
-/// The CPU time that the ticker has used in this process, ns.
+/// Returns the CPU time in nanoseconds that the ticker has used in this process.
 pub(crate) fn used_ns() -> u64 {
     match NATIVE_ID.load(Ordering::Relaxed) {
         0 => 0,
@@ -167,12 +176,13 @@ pub(crate) fn used_ns() -> u64 {
     }
 }
 
-/// The ticks that it has sent in this process for sampled wall clocks, some of them to threads that wait.
+/// Returns the number of ticks sent in this process for sampled wall clocks, some of them to threads that
+/// wait.
 pub(crate) fn wall_ticks() -> u64 {
     WALL_TICKS.load(Ordering::Relaxed)
 }
 
-/// The native id of the ticker's thread; 0 where there is none.
+/// Returns the native id of the ticker's thread; 0 if there is none.
 pub(crate) fn native_id() -> i32 {
     NATIVE_ID.load(Ordering::Relaxed)
 }
@@ -206,7 +216,7 @@ fn work() {
             busy_ns = slot_ns;
         } else if slot_ns.saturating_sub(busy_ns) > patience_ns(interval_ns) {
             IDLE.store(true, Ordering::SeqCst);
-            // Asked again, as a thread that began to run in between did not see that the ticker sleeps.
+            // Checked again, as a thread that began to run in between did not see that the ticker sleeps.
             sleep(SEEN);
             if is_idle() {
                 park_timeout(LONGEST_IDLE);
@@ -219,10 +229,12 @@ fn work() {
         let look_ns = LOOK_NS.load(Ordering::Relaxed);
         let only_looks = look_ns == interval_ns;
         let (first_ns, span_ns) = if only_looks {
-            // From one look to the next, so that no program falls into step with them, and no gap is far longer than another.
+            // Timed from one poll to the next, so that no program falls into step with them, and no gap is far
+            // longer than another.
             (last_look_ns.max(slot_ns - interval_ns) + interval_ns * 3 / 4, interval_ns / 2)
         } else {
-            // No sooner than a thread can have run enough since the last round: to wake up is most of the cost of a tick.
+            // No sooner than a thread can have run enough since the last round: waking up is most of the
+            // overhead of a tick.
             let first_ns = slot_ns.max(last_round_ns + min_cpu_ns(interval_ns));
             (first_ns, (slot_ns + interval_ns).saturating_sub(first_ns))
         };
@@ -237,7 +249,7 @@ fn work() {
         }
         if is_wanted && !only_looks {
             let mut waited_for = None;
-            // A thread that no session profiles ticks for those that wait for it.
+            // A thread that no session profiles ticks for the threads that wait for it.
             let mut is_wanted = |state: &ThreadState| {
                 !state.wanted.outside.load(Ordering::Relaxed)
                     || *waited_for.get_or_insert_with(threads::any_waits_for_gvl)
@@ -254,7 +266,8 @@ fn work() {
     }
 }
 
-/// Whether there is nobody to visit before a hook reports that a thread has got the GVL. Where no hook does, there always is.
+/// Returns whether there is no thread to visit before a hook reports that one has acquired the GVL. Always
+/// false if there are no such hooks.
 fn is_idle() -> bool {
     if before_3_3::NEEDED || !CAPTURE.walls.load(Ordering::Relaxed) {
         return false;
@@ -265,7 +278,8 @@ fn is_idle() -> bool {
     }
 }
 
-/// Whether all threads wait, for nobody's GVL. A thread whose CPU time is measured has to be visited all the same.
+/// Returns whether all threads wait, none of them for the GVL. A thread whose CPU time is measured must be
+/// visited nevertheless.
 fn all_blocked() -> bool {
     threads::live()
         .filter(|it| {
@@ -274,7 +288,7 @@ fn all_blocked() -> bool {
         .all(|it| waits_are_measured(it) && it.walls.gvl_wait_since_ns() == 0)
 }
 
-/// Sleeps until `then_ns`, or until the interval is another one. A short sleep does not notice the latter.
+/// Sleeps until `then_ns`, or until the interval changes. A short sleep does not notice a change.
 fn sleep_until(then_ns: u64, interval_ns: u64) {
     loop {
         let left_ns = then_ns.saturating_sub(clock::monotonic_ns());
@@ -292,7 +306,7 @@ fn sleep_until(then_ns: u64, interval_ns: u64) {
 /// Sends the thread a tick, if it is its turn in the round that began at `slot_ns`, and it has run.
 fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     let interval_ns = state.wanted.interval_ns.load(Ordering::Relaxed);
-    // A thread that is sampled less often than others is left out now and then, as is one that has to run first.
+    // A thread that is sampled less often than others is skipped now and then, as is one that must run first.
     if interval_ns == 0 || now_ns < state.ticker.next_tick_ns.load(Ordering::Relaxed) {
         return;
     }
@@ -308,12 +322,13 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     }
     let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
     if state.ticker.visited_cpu_ns.swap(cpu_ns, Ordering::Relaxed) == cpu_ns {
-        return; // it has not run since the last round
+        return; // has not run since the last round
     }
     if cpu_ns.wrapping_sub(state.ticker.ticked_cpu_ns.load(Ordering::Relaxed)) < min_cpu_ns(interval_ns) {
         return;
     }
-    // A thread that has run and is asleep by now is caught another time: its next sample includes what it ran.
+    // A thread that has run and is asleep by now is caught another time: its next sample includes the time
+    // that it ran.
     if clock::cpu_ns_of(state.native_id()) == Some(cpu_ns) && clock::is_asleep(state.native_id()) {
         return;
     }
@@ -328,13 +343,13 @@ fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
     tick(state);
 }
 
-/// Polls a thread whose waits no hook reports. A tick that would end a call of C code is none: the thread is asked by a job, which
-/// comes to it if it is blocked with the GVL.
+/// Polls a thread whose waits no hook reports. A tick that would end a call of C code is not sent: the thread
+/// is asked by a job instead, which reaches it if it is blocked with the GVL.
 fn poll(state: &'static ThreadState, now_ns: u64) {
     let cpu_ns = clock::cpu_ns_of(state.native_id());
     if let (true, Some(cpu_ns)) = (state.block.is_asked(), cpu_ns) {
         if state.block.used_since(cpu_ns) == 0 {
-            return; // it still is in the same call
+            return; // still in the same call
         }
     }
     if !state.polled.poll(now_ns, cpu_ns) {
@@ -348,13 +363,15 @@ fn poll(state: &'static ThreadState, now_ns: u64) {
     blocks::ask(state);
 }
 
-/// Whether the thread waits and a tick would say nothing new, as its waits are measured and no session measures its CPU time.
+/// Returns whether the thread waits and a tick would yield nothing new, as its waits are measured and no
+/// session measures its CPU time.
 fn waits_are_measured(state: &ThreadState) -> bool {
     state.walls.is_blocked() && !state.wanted.cpu.load(Ordering::Relaxed)
 }
 
-/// Sends the signal that the timer of a thread would send: the kernel lets a process claim that of itself.
+/// Sends the signal that the timer of a thread would send: the kernel lets a process send itself such a
+/// signal.
 pub(crate) fn tick(state: &'static ThreadState) {
-    // A thread that is gone needs none.
+    // A thread that has ended needs none.
     let _ = TimerInfo::with(::core::ptr::from_ref(state) as usize).send(state.native_id());
 }

@@ -1,4 +1,4 @@
-//! A session that is counted for as long as it runs.
+//! A session that is counted as long as it runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! The labels of the fiber that runs, and of the thread that it runs on.
+//! The labels of the running fiber, and of the thread that it runs on.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -15,35 +15,36 @@ use crate::sys::clock;
 use crate::threads::{Registry, ThreadState};
 use crate::vm::fibers::{self, Local};
 
-/// Whether the process has used labels.
+/// True if the process has used labels.
 pub(super) static USED: AtomicBool = AtomicBool::new(false);
-/// Whether there are sessions, paused or not.
+/// True if there are sessions, including paused ones.
 pub(super) static RUNNING: AtomicBool = AtomicBool::new(false);
 /// The number of open sessions that select by labels.
 pub(super) static SELECTIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// The labels of the fiber that runs here. What it inherited becomes its own.
+/// Returns the labels of the running fiber. Inherited labels become its own.
 ///
 /// # Errors
 /// Exceptions that were delivered while Ruby was asked: nothing has changed then.
 pub(super) fn current(ruby: &Ruby) -> Result<Option<Obj<Labels>>, Error> {
     let thread = ruby.thread_current().as_raw();
-    // SAFETY: a `Ruby` proves that the GVL is held; the current thread lives.
+    // SAFETY: a `Ruby` proves that the GVL is held; the current thread is alive.
     let own = match unsafe { fibers::LABELS.get(thread) } {
         Local::Some(value) => return Ok(labels_of(value)),
         Local::Nothing => return Ok(None),
         Local::Unset => fibers::stored(ruby)?
             .and_then(labels_of)
-            .filter(|it| ruby.get_inner(it.thread).as_raw() == thread), // a new thread has its maker's storage, but not its labels
+            .filter(|it| ruby.get_inner(it.thread).as_raw() == thread), // a new thread has its creator's storage, but not its labels
     };
-    // SAFETY: as above.
+    // SAFETY: a `Ruby` proves that the GVL is held; the labels are alive, as we hold them.
     unsafe { fibers::LABELS.set(thread, own.map(|it| it.as_raw())) };
     Ok(own)
 }
 
-/// The labels that the fiber on `thread` is known to carry. Asks Ruby nothing, so inherited labels that were never read are missing.
+/// Returns the labels that the fiber on `thread` is known to carry. Does not call Ruby, so inherited labels
+/// that were never read are missing.
 pub(super) fn stored(thread: u64) -> Option<Obj<Labels>> {
-    // SAFETY: the callers have the GVL, and a Thread that is alive.
+    // SAFETY: the callers hold the GVL and pass a Thread that is alive.
     match unsafe { fibers::LABELS.get(thread) } {
         Local::Some(value) => labels_of(value),
         Local::Nothing | Local::Unset => None,
@@ -60,8 +61,9 @@ pub(super) fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>
         return state.labels.set.store(labels.0, Ordering::Relaxed);
     }
     let (cpu_ns, monotonic_ns) = (clock::thread_cpu_ns(), clock::monotonic_ns());
-    // Before the record is pushed: a tick in between belongs to the new labels already. One between these two has a new
-    // scope with old labels only where a fiber changes both at once, and such a tick does not know its fiber.
+    // The state changes before the record is pushed: a tick in between already belongs to the new labels. A
+    // tick between these two changes has the new scope with the old labels only if a fiber changes both at
+    // once, and such a tick does not know its fiber.
     let other_scope = state.labels.scope.swap(scope.0, Ordering::Relaxed) != scope.0;
     if state.labels.set.swap(labels.0, Ordering::Relaxed) == labels.0 && !other_scope {
         return;

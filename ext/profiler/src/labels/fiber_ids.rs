@@ -1,10 +1,10 @@
-//! The numbers of fibers, for sessions that record which fiber a sample is of. A fiber has its number from the time at which it
-//! was first seen to run.
+//! Numbers of fibers, for sessions that record which fiber a sample belongs to. A fiber has its number from
+//! the time at which it was first seen running.
 //!
-//! A fiber gets its number at the first switch to it; the one that begins the session gets it at once, and another
-//! thread's first fiber once it switches. A set of labels on two fibers is two sets, and counts as two towards what is
-//! kept apart. Each has a plain twin, without the number, for sessions that do not record fibers
-//! (`SessionState::labels`).
+//! A fiber gets its number at the first switch to it; the one that begins the session gets it at once, and
+//! another thread's first fiber once it switches. A set of labels on two fibers is two sets, and counts as
+//! two towards the limit of sets. Each has a plain twin, without the number, for sessions that do not record
+//! fibers (`SessionState::labels`).
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -19,15 +19,16 @@ use crate::vm::{self, fibers};
 
 /// The number of sessions that record fibers.
 pub(super) static SESSIONS: AtomicUsize = AtomicUsize::new(0);
-/// The number that was given last. It goes on from session to session, as fibers keep their numbers.
+/// The last number that was assigned. It continues from session to session, as fibers keep their numbers.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
-/// Whether a session records fibers.
+/// Returns whether a session records fibers.
 pub(super) fn is_on() -> bool {
     SESSIONS.load(Ordering::Relaxed) > 0
 }
 
-/// `labels` with the number of the running fiber, if a session records fibers: its number in `before`, or a new one.
+/// Returns `labels` with the number of the running fiber, if a session records fibers: its number in
+/// `before`, or a new one.
 pub(super) fn numbered(
     ruby: &Ruby,
     labels: Option<Obj<Labels>>,
@@ -42,13 +43,14 @@ pub(super) fn numbered(
     }
     let new = || LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
     let number = before.and_then(|it| it.number(ruby, running)).unwrap_or_else(new);
-    // SAFETY: it runs, so it is alive.
+    // SAFETY: the fiber is running, so it is alive.
     let fiber = Opaque::from(unsafe { Value::from_raw(running as _) });
     let (set, scope) = labels.map_or((Default::default(), ScopeId::NONE), |it| (it.set.clone(), it.scope));
     Some(Labels::wrap_for(ruby, set, scope, Some((fiber, number))))
 }
 
-/// Adds its number to the labels of the running fiber too. Fibers that it creates inherit them, and get their own in turn.
+/// Adds the number of the running fiber to its labels. Fibers that it creates inherit them, and get their own
+/// number in turn.
 pub(super) fn number_own(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Option<Obj<Labels>> {
     let numbered = numbered(ruby, labels, None);
     if numbered.map(|it| it.as_raw()) != labels.map(|it| it.as_raw()) {

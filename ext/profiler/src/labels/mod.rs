@@ -1,22 +1,27 @@
-//! `Profiler.label`: the current labels of each fiber.
+//! The current labels of each fiber, for `Profiler.label`.
 //!
-//! The labels of a fiber are kept with the fiber itself (`vm::fibers`), whether or not a session runs. While one runs, the id of
-//! their set is also in the thread's state, where the handler reads it. A hook on the switch of fibers copies it there. That
-//! hook is installed only while a session runs in a process that has used labels. A fiber inherits the labels under which it was
-//! created. Before Ruby 3.2 nothing reports its creation, and it inherits those of the fiber that first resumed it. A thread
-//! inherits none. Ractors other than the main one can set labels too, but no session sees them. The scope says to which request
-//! a record belongs, and takes the same way in the same object. It is a number and no label, so there can be one per request. Nor is the span of a trace a label: see `span`.
+//! The labels of a fiber are kept with the fiber itself (`vm::fibers`), even if no session runs. While one
+//! runs, the id of their set is also in the thread's state, where the handler reads it. A hook on the switch
+//! of fibers copies it there. That hook is installed only while a session runs in a process that has used
+//! labels. A fiber inherits the labels under which it was created. Before Ruby 3.2 its creation is not
+//! reported, and it inherits those of the fiber that first resumed it. A thread inherits none. Ractors other
+//! than the main one can set labels too, but no session sees them. The scope says which request a record
+//! belongs to, and is kept in the same object. It is a number and no label, so there can be one per request.
+//! Nor is the span of a trace a label: see `span`.
 //!
-//! The id of a set is valid for one table of sets; each object remembers its own id and the table of that. On a change
-//! the state goes first and the label switch record second. A tick in between already belongs to the new labels, and a
-//! tick too makes a thread cross (`core/session/state.rs`).
+//! The id of a set is valid for one table of sets; each object remembers its own id and the table of that id.
+//! On a change the state is updated first and the label switch record is pushed second. A tick in between
+//! already belongs to the new labels, and a tick too moves a thread into or out of a session's labels
+//! (`core/session/state.rs`).
 //!
-//! A session that selects labels must know when a thread crosses into them and out, not only that some tick fell
-//! inside. While there is such a session, each change of a thread's labels pushes a record without frames, with the
-//! clocks of that instant. If the ring is full, the thread, which is in no handler, drains it itself.
+//! A session that selects labels must know when a thread crosses into them and out, not only that some tick
+//! fell inside. While there is such a session, each change of a thread's labels pushes a record without
+//! frames, with the clocks of that instant. If the ring is full, the thread, which is in no handler, drains
+//! it itself.
 //!
-//! A session that starts reads the labels of other threads from their fiber-local variables. A fiber that has inherited
-//! its labels, but never read them, counts as without labels until it sets some or its thread switches fibers.
+//! A session that starts reads the labels of other threads from their fiber-local variables. A fiber that has
+//! inherited its labels, but never read them, counts as without labels until it sets some or its thread
+//! switches fibers.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -50,13 +55,14 @@ pub(crate) use parse::set_from;
 pub(crate) use span::keep_apart as keep_spans_apart;
 pub(crate) use switch::RESYNC;
 
-/// Labels that a fiber can have at once.
+/// The number of labels that a fiber can have at once.
 const MAX_LABELS: usize = 32;
 
-/// The scope that was given last.
+/// The last scope that was assigned.
 static LAST_SCOPE: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the labels that this fiber inherited its own, so that [`refresh`] finds them without asking Ruby.
+/// Turns the labels that this fiber inherited into its own, so that [`refresh`] finds them without asking
+/// Ruby.
 ///
 /// # Errors
 /// As [`current`].
@@ -67,8 +73,8 @@ pub(crate) fn adopt_inherited(ruby: &Ruby) -> Result<(), Error> {
     Ok(())
 }
 
-/// Puts the labels of a live thread into its state, as a session begins to profile it. On another thread than this one, a fiber
-/// has none if it has inherited its labels and these were never read.
+/// Puts the labels of a live thread into its state, as a session begins to profile it. On another thread than
+/// this one, a fiber has none if it has inherited its labels and these were never read.
 pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     if !USED.load(Ordering::Relaxed) {
         return;
@@ -86,9 +92,10 @@ pub(crate) fn refresh(hub: &Hub, state: &ThreadState, thread: &RubyThread) {
     }
 }
 
-/// Renews the ids of the labels of all threads if their table was replaced, which happens as a result is taken. Needs the GVL.
+/// Renews the ids of the labels of all threads if their table was replaced, which happens as a result is
+/// taken. Needs the GVL.
 pub(crate) fn renew(hub: &Hub) {
-    /// The table whose ids the threads have.
+    /// The table that the threads' ids belong to.
     static TABLE: AtomicU64 = AtomicU64::new(0);
     if TABLE.swap(hub.labels_table(), Ordering::Relaxed) == hub.labels_table() {
         return;
@@ -100,7 +107,7 @@ pub(crate) fn renew(hub: &Hub) {
     }
 }
 
-/// These labels on top of those that are current here, if any session selects by labels.
+/// Returns these labels on top of the current ones, if any session selects by labels.
 ///
 /// # Errors
 /// As [`current`].
@@ -110,8 +117,9 @@ pub(crate) fn on_current<'a>(ruby: &Ruby, own: &'a LabelSet) -> Result<Cow<'a, L
     Ok(around.map_or(Cow::Borrowed(own), |it| Cow::Owned(it.set.with(pairs()))))
 }
 
-/// `Labels.enter(before, labels)`: makes these current, on top of `before`, which `Labels.current` gave. `Labels.leave(before)`
-/// undoes that, also after any exception here, even one that arrives from outside when all is done.
+/// Implements `Labels.enter(before, labels)`, which makes these labels current, on top of `before`, a result
+/// of `Labels.current`. `Labels.leave(before)` undoes that, even after any exception here, including one that
+/// arrives from outside when all is done.
 fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: RHash) -> Result<(), Error> {
     let outer = before.map(|it| it.set.clone()).unwrap_or_default();
     let set = outer.with(pairs(ruby, labels)?);
@@ -123,23 +131,24 @@ fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: RHash) -> Result<(), 
     make_current(ruby, Labels::wrap(ruby, set, scope))
 }
 
-/// `Labels.enter_scope(before, scope)`: makes that scope current and keeps the labels. As `Labels.enter`.
+/// Implements `Labels.enter_scope(before, scope)`, which makes that scope current and keeps the labels. As
+/// `Labels.enter`.
 fn enter_scope(ruby: &Ruby, before: Option<Obj<Labels>>, scope: u32) -> Result<(), Error> {
     let set = before.map(|it| it.set.clone()).unwrap_or_default();
     make_current(ruby, Labels::wrap(ruby, set, ScopeId(scope)))
 }
 
-/// `Labels.enter_span(trace_id, span_id)`: as [`span::enter`].
+/// Implements `Labels.enter_span(trace_id, span_id)`: as [`span::enter`].
 fn enter_span(ruby: &Ruby, trace_id: RString, span_id: RString) -> bool {
     let is_root = span::enter(ruby, trace_id, span_id);
     switch::hook(); // each time, as the first may have been another Ractor's
     is_root
 }
 
-/// `Labels.new_scope`: a scope that no request of the last four billion had.
+/// Implements `Labels.new_scope`: returns a scope that none of the last four billion requests had.
 fn new_scope() -> u32 {
     match LAST_SCOPE.fetch_add(1, Ordering::Relaxed).wrapping_add(1) {
-        0 => new_scope(), // this is outside every scope
+        0 => new_scope(), // 0 means outside of every scope
         scope => scope,
     }
 }
@@ -150,12 +159,13 @@ fn make_current(ruby: &Ruby, labels: Obj<Labels>) -> Result<(), Error> {
     set_current(ruby, Some(labels))
 }
 
-/// `Labels.leave(before)`: restores the state before `enter` or `enter_scope`, also if it raises an exception that arrives.
+/// Implements `Labels.leave(before)`, which restores the state before `enter` or `enter_scope`, even if it
+/// raises an exception that was delivered.
 fn leave(ruby: &Ruby, before: Option<Obj<Labels>>) -> Result<(), Error> {
     set_current(ruby, before)
 }
 
-/// `Labels.to_h`: the labels that are current here.
+/// Implements `Labels.to_h`: returns the current labels.
 fn to_h(ruby: &Ruby) -> Result<RHash, Error> {
     pairs_of(ruby, current(ruby)?)
 }
@@ -170,13 +180,13 @@ fn pairs_of(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<RHash, Error> {
     Ok(hash)
 }
 
-/// `Labels.of(thread)`: the labels that the fiber on any thread is known to carry. A fiber that inherited its labels and never read
-/// them has none here.
+/// Implements `Labels.of(thread)`: returns the labels that the fiber on any thread is known to carry. If a
+/// fiber inherited its labels and never read them, none are returned.
 fn of(ruby: &Ruby, thread: magnus::Thread) -> Result<RHash, Error> {
     pairs_of(ruby, stored(thread.as_raw()))
 }
 
-/// Has the running fiber carry `labels` from now on. Ruby is asked last, when all else is done.
+/// Sets the labels of the running fiber from now on. Ruby is called last, when all else is done.
 fn set_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
     let thread = ruby.thread_current().as_raw();
     let labels = if fiber_ids::is_on() { fiber_ids::numbered(ruby, labels, stored(thread)) } else { labels };
@@ -190,7 +200,7 @@ fn set_current(ruby: &Ruby, labels: Option<Obj<Labels>>) -> Result<(), Error> {
             state.labels.fiber.store(vm::state::current_fiber(), Ordering::Relaxed);
         }
     }
-    // SAFETY: as above.
+    // SAFETY: the object is live, as we hold it.
     unsafe { fibers::store(ruby, value) }
 }
 
@@ -206,13 +216,13 @@ pub(crate) fn sessions_end() {
     switch::unhook();
 }
 
-/// Numbers fibers for a session that records which one a sample is of, before it begins.
+/// Numbers fibers for a session that records which one a sample belongs to, before it begins.
 pub(crate) fn number_fibers() -> Counted {
     USED.store(true, Ordering::Relaxed);
     Counted::in_count(&fiber_ids::SESSIONS)
 }
 
-/// Keeps apart the labels of fibers for a session that selects by them.
+/// Keeps the labels of fibers apart, for a session that selects by them.
 pub(crate) fn select() -> Counted {
     Counted::in_count(&SELECTIVE)
 }

@@ -1,4 +1,4 @@
-//! The labels and the scope of a fiber, as a Ruby object that is never shown.
+//! The labels and the scope of a fiber, as a Ruby object that is never exposed.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -9,18 +9,18 @@ use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::LabelSet;
 
-/// The labels and the scope: see the module.
+/// The labels and the scope of a fiber.
 #[derive(TypedData)]
 #[magnus(class = "Profiler::Labels", free_immediately, mark, size)]
 pub(super) struct Labels {
     pub(super) set: LabelSet,
     pub(super) scope: ScopeId,
-    /// The thread that they belong to. It is held, so no other thread can be at the same address.
+    /// The thread that the labels belong to. It is held, so no other thread can be at the same address.
     pub(super) thread: Opaque<magnus::Thread>,
     /// The fiber that has a number, and the number. The fiber is held and pinned for the same reason.
     pub(super) fiber: Option<(Opaque<Value>, u32)>,
-    /// The table in which the set was interned, plus one and then doubled, plus one where fibers have numbers. The set's id
-    /// there is in `id`.
+    /// The table in which the set was interned, plus one and then doubled, plus one if fibers have numbers.
+    /// The set's id there is in `id`.
     interned_in: AtomicU64,
     id: AtomicU32,
 }
@@ -52,12 +52,12 @@ impl Labels {
         ruby.obj_wrap(Self { set, scope, thread, fiber, interned_in, id })
     }
 
-    /// The number of the fiber that runs, if it is here.
+    /// Returns the number of the running fiber, if the labels have it.
     pub(super) fn number(&self, ruby: &Ruby, running: u64) -> Option<u32> {
         self.fiber.filter(|(fiber, _)| ruby.get_inner(*fiber).as_raw() == running).map(|(_, number)| number)
     }
 
-    /// The id of the set in the present table. `numbered` says whether a session tells fibers apart.
+    /// Returns the id of the set in the present table. `numbered` is true if a session distinguishes fibers.
     pub(super) fn id(&self, hub: &Hub, numbered: bool) -> LabelSetId {
         let interned_in = |table: u64| (table + 1) << 1 | u64::from(numbered);
         if self.interned_in.load(Ordering::Relaxed) != interned_in(hub.labels_table()) {
@@ -70,12 +70,12 @@ impl Labels {
     }
 }
 
-/// A VALUE that came out of a fiber or a thread's state, if it is ours; 0 is none.
+/// Returns the labels behind a VALUE from a fiber or a thread's state; `None` if it is 0, or not ours.
 pub(super) fn labels_of(value: u64) -> Option<Obj<Labels>> {
     if value == 0 {
         return None;
     }
-    // SAFETY: the VALUE was just read from a live fiber.
+    // SAFETY: the VALUE was just read from a live fiber or thread state, so its object is alive.
     let value = unsafe { Value::from_raw(value as _) };
     Obj::try_convert(value).ok()
 }

@@ -8,7 +8,7 @@ use crate::errors::wrong_value;
 use crate::vm::door::inspect;
 use crate::vm::strings::named;
 
-/// Name and value of each; nothing as a value takes the label away.
+/// Returns the name and the value of each label; `None` as the value removes the label.
 pub(super) fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<String>)>, Error> {
     let mut pairs = Vec::new();
     labels.foreach(|name: Value, value: Value| {
@@ -18,7 +18,7 @@ pub(super) fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<St
     Ok(pairs)
 }
 
-/// A set of labels from a Hash.
+/// Returns the set of labels in a Hash.
 pub(crate) fn set_from(ruby: &Ruby, labels: RHash) -> Result<LabelSet, Error> {
     Ok(LabelSet::EMPTY.with(pairs(ruby, labels)?))
 }

@@ -1,12 +1,13 @@
 //! The span of a trace that a fiber is in.
 //!
-//! Spans begin and end more often than anything else here, so each fiber has one object for them, which changes. As in
-//! OpenTelemetry, a new fiber is in none.
+//! Spans begin and end more often than anything else here, so each fiber has one object for them, which
+//! changes. As in OpenTelemetry, a new fiber is in no span.
 //!
-//! A span is no label, as its ids are new with each request. A handler finds the span's ids in the state of its thread
-//! (`threads/state/span.rs`). A counter tells it of a change that it interrupted, and there is no span then. The record
-//! carries the ids, four words, if there are any. A session that wants spans keeps rows apart by them
-//! (`core/session/spans.rs`). Ids become labels of a sample only in the finished profile.
+//! A span is not a label, as its ids are new with each request. A handler finds the span's ids in the state
+//! of its thread (`threads/state/span.rs`). A counter tells it whether it interrupted a change, in which case
+//! there is no span. The record carries the ids, four words, if there are any. A session that wants spans
+//! keeps rows apart by them (`core/session/spans.rs`). Ids become labels of a sample only in the finished
+//! profile.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,7 @@ use crate::vm;
 use crate::vm::cached::define_class;
 use crate::vm::fibers::{self, Local};
 
-/// Whether a session has kept spans apart.
+/// True if a session has kept spans apart.
 static KEPT_APART: AtomicBool = AtomicBool::new(false);
 
 /// The span that a fiber is in.
@@ -31,7 +32,7 @@ struct FiberSpan(Cell<Option<Span>>);
 
 impl magnus::DataTypeFunctions for FiberSpan {}
 
-/// Has records carry spans from now on, before the first session that keeps them apart begins.
+/// Lets records carry spans from now on, before the first session that keeps them apart begins.
 pub(crate) fn keep_apart() {
     KEPT_APART.store(true, Ordering::Relaxed);
 }
@@ -43,8 +44,9 @@ pub(super) fn publish(state: &ThreadState, thread: u64) {
     }
 }
 
-/// Has the running fiber be in that span from now on. The ids are the 16 and 8 bytes of OpenTelemetry; others are no span. The
-/// span that is entered first of its trace is the root of those that follow it. Returns whether that is this one, entered just now.
+/// Enters that span on the running fiber. The ids are the 16 and 8 bytes of OpenTelemetry; ids of other
+/// lengths are no span. The first span of a trace that is entered is the root of those that follow it.
+/// Returns whether this one is a root.
 pub(super) fn enter(ruby: &Ruby, trace_id: RString, span_id: RString) -> bool {
     let (Some(trace_id), Some(span_id)) = (bytes::<16>(trace_id), bytes::<8>(span_id)) else {
         leave();
@@ -58,7 +60,7 @@ pub(super) fn enter(ruby: &Ruby, trace_id: RString, span_id: RString) -> bool {
     around.is_none()
 }
 
-/// `Labels.leave_span`: the fiber is in no span from now on.
+/// Implements `Labels.leave_span`: the fiber is in no span from now on.
 pub(super) fn leave() {
     if let Some(own) = of(vm::state::current_thread()) {
         change(own, None);
@@ -76,15 +78,15 @@ fn change(own: Obj<FiberSpan>, span: Option<Span>) {
     }
 }
 
-/// The object of the fiber that runs on `thread`, a live one, if it has one.
+/// Returns the object of the fiber that runs on `thread`, a live one, if it has one.
 fn of(thread: u64) -> Option<Obj<FiberSpan>> {
-    // SAFETY: the callers have the GVL, and a Thread that is alive.
+    // SAFETY: the callers hold the GVL and pass a Thread that is alive.
     let Local::Some(value) = (unsafe { fibers::SPAN.get(thread) }) else { return None };
     // SAFETY: the VALUE was just read from a live fiber.
     Obj::try_convert(unsafe { Value::from_raw(value as _) }).ok()
 }
 
-/// A new object for the fiber that runs on `thread`, the current one.
+/// Creates an object for the fiber that runs on `thread`, the current one.
 fn begin(ruby: &Ruby, thread: u64) -> Obj<FiberSpan> {
     let own = ruby.obj_wrap(FiberSpan(Cell::new(None)));
     // SAFETY: a `Ruby` proves that the GVL is held; the object is live, as we hold it.
@@ -93,13 +95,13 @@ fn begin(ruby: &Ruby, thread: u64) -> Obj<FiberSpan> {
     own
 }
 
-/// The bytes of an id, if it has that many.
+/// Returns the bytes of an id, if it has that many.
 fn bytes<const N: usize>(id: RString) -> Option<[u8; N]> {
-    // SAFETY: nothing runs in Ruby while the bytes are copied.
+    // SAFETY: no Ruby code runs while the bytes are copied.
     unsafe { id.as_slice() }.try_into().ok()
 }
 
-/// Defines the class of the objects, which are never shown.
+/// Defines the class of the objects, which are never exposed.
 pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     define_class::<FiberSpan>(ruby, profiler, "FiberSpan").map(drop)
 }

@@ -1,7 +1,9 @@
-//! A dump on stderr at a signal, also where no Ruby code can run. The handler only posts a semaphore, for which a thread waits.
+//! A dump on stderr at a signal, even if no Ruby code can run. The handler only posts a semaphore, for which
+//! a thread waits.
 //!
-//! A process has one such signal and one such thread, whatever becomes of its control socket. The handler before is kept: it is called
-//! too if the app had trapped the signal, and is back when the socket is closed.
+//! A process has one such signal and one such thread, whatever happens to its control socket. The previous
+//! handler is kept: it is called too if the app had trapped the signal, and is restored when the socket is
+//! closed.
 
 use std::io::{self, Write};
 use std::mem::{transmute, zeroed};
@@ -25,26 +27,26 @@ struct Waiter {
     server: Mutex<Option<Arc<Server>>>,
 }
 
-/// The waiter of this process, or of its parent, whose thread is not here.
+/// The waiter of this process, or of its parent, whose thread does not exist here.
 static WAITER: AtomicPtr<Waiter> = AtomicPtr::new(null_mut());
 
-/// The signal; 0 without one. The handler prints nothing at others.
+/// The signal; 0 if there is none. At other signals the handler prints no dump.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// The handler of the app, which is called after ours; 0 without one.
+/// The handler of the app, which is called after ours; 0 if there is none.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
-/// The `sa_flags` of that.
+/// The `sa_flags` of the app's handler.
 static NEXT_FLAGS: AtomicI32 = AtomicI32::new(0);
 
-/// The action that was there before ours. Changed with the GVL.
+/// The action that ours replaced. Changed with the GVL.
 static BEFORE: Mutex<Option<libc::sigaction>> = Mutex::new(None);
 
 type Plain = unsafe extern "C" fn(c_int);
 type WithInfo = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// The handler.
+/// Requests a dump at the signal, and calls the app's handler.
 ///
-/// *Runs on:* any thread. *GVL:* held or not. *Calls:* [`Semaphore::post`], which is safe in a handler and leaves errno, and the handler
-/// that was there before.
+/// *Runs on:* any thread. *GVL:* held or not. *Calls:* [`Semaphore::post`], which is safe in a handler and
+/// preserves errno, and the handler that was there before.
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     if signal != SIGNAL.load(Ordering::Relaxed) {
         return;
@@ -60,7 +62,8 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     if next == 0 {
         return;
     }
-    // SAFETY: the system had this address as a handler of the kind that its flags say. It gets what the system gave us.
+    // SAFETY: the system had this address as a handler of the kind that its flags say. It gets the arguments
+    // that the system passed to us.
     unsafe {
         if NEXT_FLAGS.load(Ordering::Relaxed) & libc::SA_SIGINFO == 0 {
             transmute::<usize, Plain>(next)(signal);
@@ -70,7 +73,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     }
 }
 
-/// The action of a signal before ours; that of the system where it is not ours.
+/// Returns the present action of a signal.
 pub(crate) fn action_of(signal: c_int) -> libc::sigaction {
     // SAFETY: all fields may be zero; the call only writes.
     unsafe {
@@ -80,7 +83,7 @@ pub(crate) fn action_of(signal: c_int) -> libc::sigaction {
     }
 }
 
-/// Returns whether the signal prints a dump already.
+/// Returns whether the signal already prints a dump.
 pub(crate) fn is_at(signal: c_int) -> bool {
     signal == SIGNAL.load(Ordering::Relaxed) && is_ours(&action_of(signal))
 }
@@ -89,8 +92,8 @@ fn is_ours(action: &libc::sigaction) -> bool {
     action.sa_sigaction == on_signal as *const () as usize
 }
 
-/// Prints a dump at the signal from now on, and at none other. `before` is the action that it replaces; with `is_trapped` that is
-/// called as well.
+/// Installs a handler for `signal` that prints a dump, replacing the previous one. `before` is the action
+/// that it replaces; if `is_trapped` is true, that action is called as well.
 ///
 /// # Errors
 /// Those of the system, which may refuse a thread.
@@ -109,7 +112,7 @@ pub(crate) fn dump_at(
     NEXT.store(next, Ordering::Release);
     SIGNAL.store(signal, Ordering::Relaxed);
     *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
-    // SAFETY: all fields may be zero; the handler is as SA_SIGINFO requires.
+    // SAFETY: all fields may be zero; the handler has the signature that SA_SIGINFO requires.
     let failed = unsafe {
         let mut ours: libc::sigaction = zeroed();
         ours.sa_sigaction = on_signal as *const () as usize;
@@ -128,7 +131,8 @@ pub(crate) fn dump_at(
     }
 }
 
-/// Prints the dumps of `server`, which a forked child has begun, at the signal that prints those of its parent.
+/// Prints the dumps of `server`, which a forked child has started, at the signal that prints those of its
+/// parent.
 ///
 /// # Errors
 /// As [`dump_at`].
@@ -138,13 +142,14 @@ pub(crate) fn serve_again(server: &Arc<Server>) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts the former handler back, unless the app has another one by now. The thread stays, for the next time.
+/// Restores the previous handler, unless the app has installed another one by now. The thread stays, for the
+/// next time.
 pub(crate) fn restore() {
     let signal = SIGNAL.swap(0, Ordering::Relaxed);
     NEXT.store(0, Ordering::Relaxed);
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(before) = before.filter(|_| is_ours(&action_of(signal))) {
-        // SAFETY: the system had this action.
+        // SAFETY: the system had this action before.
         unsafe { libc::sigaction(signal, &raw const before, null_mut()) };
     }
     if let Some(waiter) = waiting() {
@@ -152,14 +157,15 @@ pub(crate) fn restore() {
     }
 }
 
-/// The waiter of this process, if it has one.
+/// Returns the waiter of this process, if it has one.
 fn waiting() -> Option<&'static Waiter> {
-    // Acquire pairs with the Release in `waiter`. SAFETY: a waiter is never freed.
+    // Acquire pairs with the Release in `waiter`.
+    // SAFETY: a waiter is never freed.
     let waiter = unsafe { WAITER.load(Ordering::Acquire).as_ref() }?;
     (waiter.pid == std::process::id()).then_some(waiter)
 }
 
-/// The waiter of this process, which is started if there is none. Called with the GVL.
+/// Returns the waiter of this process, after starting it if necessary. Called with the GVL.
 fn waiter() -> io::Result<&'static Waiter> {
     if let Some(waiter) = waiting() {
         return Ok(waiter);
@@ -167,7 +173,7 @@ fn waiter() -> io::Result<&'static Waiter> {
     let requested = Semaphore::new();
     let waiter = Waiter { pid: std::process::id(), requested, server: Mutex::new(None) };
     let waiter: &'static Waiter = Box::leak(Box::new(waiter));
-    // SAFETY: this is its place in memory, where it stays; nobody waits for it yet.
+    // SAFETY: the semaphore has its final place in memory, and no thread waits for it yet.
     unsafe { waiter.requested.init() };
     let work = || loop {
         // SAFETY: the semaphore was initialised before it was shared, and is never destroyed.

@@ -12,19 +12,19 @@ use profiler_core::live::{body_line, error_line};
 use super::dump::Taking;
 use crate::sys::semaphore::Semaphore;
 
-/// The calls that may wait. Each connection makes one at a time.
+/// The largest number of calls that may wait. Each connection makes one at a time.
 const MOST: usize = 64;
 
 /// A question for Ruby.
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
-    /// A request: the line.
+    /// A request, as its line.
     Line(String),
     /// The names of a dump.
     Dump(Arc<Taking>, Form),
-    /// The client has gone.
+    /// The client has disconnected.
     Gone,
-    /// The socket that listened was closed by the app.
+    /// The listening socket was closed by the app.
     Lost,
 }
 
@@ -44,12 +44,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// An error, in words.
+    /// Creates an error answer.
     pub(crate) fn error(why: &str) -> Self {
         Self { head: error_line(why), body: Vec::new() }
     }
 
-    /// A dump in that form.
+    /// Creates the answer with a dump in that form.
     pub(crate) fn dump(dump: &Dump, form: Form) -> Self {
         let body = match form {
             Form::Text => dump.text(),
@@ -63,7 +63,7 @@ impl Answer {
 struct Queue {
     last: u64,
     waiting: VecDeque<Call>,
-    /// Those who wait for answers, by call.
+    /// The connections that wait for answers, by call.
     askers: BTreeMap<u64, Sender<Answer>>,
 }
 
@@ -71,19 +71,20 @@ struct Queue {
 #[derive(Debug)]
 pub(crate) struct Calls {
     queue: Mutex<Queue>,
-    /// Posted for each call. It needs no descriptor, so the Ruby thread is woken also where there is none left.
+    /// Posted for each call. It needs no descriptor, so it wakes the Ruby thread even if there is none left.
     bell: Box<Semaphore>,
 }
 
 impl Calls {
     pub(super) fn new() -> Self {
         let bell = Box::new(Semaphore::new());
-        // SAFETY: the box is its place in memory, where it stays; nobody waits for it yet.
+        // SAFETY: the box is the semaphore's final place in memory, and no thread waits for it yet.
         unsafe { bell.init() };
         Self { queue: Mutex::default(), bell }
     }
 
-    /// Asks Ruby, and waits for its answer. `None` if that took too long, or nobody answers any more.
+    /// Asks Ruby, and waits for its answer. Returns `None` if that took too long, or there is no Ruby thread
+    /// to answer any more.
     pub(super) fn ask(&self, connection: u64, question: Question, patience: Duration) -> Option<Answer> {
         let (sender, receiver) = channel();
         let number = self.push(connection, question, Some(sender))?;
@@ -96,12 +97,12 @@ impl Calls {
         answer.ok()
     }
 
-    /// Tells Ruby that a client has gone.
+    /// Notifies Ruby that a client has disconnected.
     pub(super) fn gone(&self, connection: u64) {
         self.push(connection, Question::Gone, None);
     }
 
-    /// Tells Ruby that nothing listens any more.
+    /// Notifies Ruby that no socket is listening any more.
     pub(super) fn lost(&self) {
         self.push(0, Question::Lost, None);
     }
@@ -121,21 +122,21 @@ impl Calls {
     }
 
     fn wake(&self) {
-        // SAFETY: it was initialised with this.
+        // SAFETY: the semaphore was initialised in `new`.
         unsafe { self.bell.post() };
     }
 
-    /// The semaphore for which the Ruby thread waits.
+    /// Returns the semaphore for which the Ruby thread waits.
     pub(crate) fn bell(&self) -> &Semaphore {
         &self.bell
     }
 
-    /// The next call, for the Ruby thread.
+    /// Removes and returns the next call, for the Ruby thread.
     pub(crate) fn next(&self) -> Option<Call> {
         self.lock().waiting.pop_front()
     }
 
-    /// Answers a call. One that nobody waits for any more is dropped.
+    /// Answers a call. If no connection waits for the answer any more, it is dropped.
     pub(crate) fn answer(&self, number: u64, answer: Answer) {
         let asker = self.lock().askers.remove(&number);
         if let Some(asker) = asker {
@@ -150,7 +151,8 @@ impl Calls {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        // SAFETY: it is initialised. The Ruby thread waits for it only while it has the server, and so has each thread that posts it.
+        // SAFETY: the semaphore is initialised. The Ruby thread waits for it only while it has the server,
+        // and so has each thread that posts it.
         unsafe { self.bell.destroy() };
     }
 }

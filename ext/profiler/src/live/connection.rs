@@ -1,4 +1,5 @@
-//! A connection: requests, a line each, and their answers. The client may be anybody of the same user, and may send anything.
+//! A connection: requests, one line each, and their answers. The client may be any program of the same user,
+//! and may send anything.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::shared::CAPTURE;
 use crate::sys::process::age_s;
 use crate::{sampler, threads};
 
-/// The time for a line to arrive once its first byte has, and for the first of all.
+/// The time for a line to arrive once its first byte has, and for the first line.
 const LINE: Duration = Duration::from_secs(5);
 /// The time between two requests.
 const IDLE: Duration = Duration::from_secs(3_600);
@@ -23,19 +24,20 @@ const IDLE: Duration = Duration::from_secs(3_600);
 const RECEIVE: Duration = Duration::from_secs(30);
 /// The time for which a dump waits for Ruby.
 const DUMP: Duration = Duration::from_secs(1);
-/// The time for which any other request does: to begin a session is quick, to name a large one is not.
+/// The time for which any other request waits for Ruby: starting a session is quick, but naming a large one
+/// is not.
 const RUBY: Duration = Duration::from_secs(60);
 
-/// See the module.
+/// A connection of one client.
 pub(super) struct Connection<'server> {
     calls: &'server Calls,
-    /// `RUBY_DESCRIPTION`.
+    /// The result of `RUBY_DESCRIPTION`.
     ruby: &'server str,
     stream: &'server Stream,
     number: u64,
-    /// Whether Ruby knows of it.
+    /// True if Ruby knows the connection.
     is_known: bool,
-    /// The begin of the next lines, as far as it was read.
+    /// The beginning of the next lines, as far as it was read.
     read: Vec<u8>,
 }
 
@@ -54,7 +56,7 @@ impl<'server> Connection<'server> {
         let _ = stream.send(&line(&Answer::error(why)), Duration::ZERO); // this is the thread that accepts
     }
 
-    /// Serves the client until it goes.
+    /// Serves the client until it disconnects.
     pub(super) fn serve(mut self) {
         let mut patience = LINE;
         while let Ok(Some(line)) = self.next_line(patience) {
@@ -102,7 +104,7 @@ impl<'server> Connection<'server> {
         Answer { head: who.json(), body: Vec::new() }
     }
 
-    /// The next line, with its end. `None` if there is none, as the client has gone.
+    /// Returns the next line, with its line end, or `None` if the client has disconnected.
     fn next_line(&mut self, patience: Duration) -> io::Result<Option<Vec<u8>>> {
         let mut till = Instant::now() + patience;
         let mut is_partial = !self.read.is_empty();
@@ -135,7 +137,7 @@ impl<'server> Connection<'server> {
         }
     }
 
-    /// Sends an answer, for as long as the client may take in all.
+    /// Sends an answer, within the time that the client may take in all.
     fn send(&self, answer: &Answer) -> io::Result<()> {
         let till = Instant::now() + RECEIVE;
         let mut bytes: &[u8] = &line(answer);
@@ -155,7 +157,7 @@ impl<'server> Connection<'server> {
     }
 }
 
-/// Where all threads are: with names of Ruby's, or of what is known without it.
+/// Returns a dump of where all threads are: with Ruby's names, or with what is known without Ruby.
 pub(super) fn dump(calls: &Calls, ruby: &str, connection: u64, form: Form) -> Answer {
     let Some(hub) = CAPTURE.hub() else { return Answer::error("no thread is known yet") };
     let taking = Arc::new(Taking::begin(hub));
@@ -163,12 +165,13 @@ pub(super) fn dump(calls: &Calls, ruby: &str, connection: u64, form: Form) -> An
     named.unwrap_or_else(|| Answer::dump(&taking.finish_without_ruby(ruby), form))
 }
 
-/// Whether a transfer may succeed at once: nothing was there after all, or a signal came.
+/// Returns whether a transfer may succeed if it is repeated at once: no data was there after all, or a signal
+/// interrupted it.
 fn is_worth_another_try(why: &io::Error) -> bool {
     matches!(why.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
-/// The bytes of an answer: its line, which says how many follow.
+/// Returns the bytes of an answer: its line, which states how many bytes follow, and those.
 fn line(answer: &Answer) -> Vec<u8> {
     let mut bytes = answer.head.clone().into_bytes();
     bytes.push(b'\n');

@@ -1,15 +1,17 @@
-//! A dump while it is taken.
+//! A dump while it is being taken.
 //!
-//! Threads that run are asked at once, by a signal to each. Those that wait stand still, so a thread with the GVL reads their stacks,
-//! and no system call of theirs is interrupted. Before Ruby 3.3 nobody can read the stack of another thread, nor knows who waits:
-//! there all are asked. So they are where nobody gets the GVL.
+//! Threads that run are asked at once, by a signal to each. The stacks of threads that wait do not change, so
+//! a thread with the GVL reads them, and none of their system calls is interrupted. Before Ruby 3.3 no thread
+//! can read the stack of another one, nor is it known which threads wait: there all are asked. All are asked
+//! as well if the GVL cannot be acquired.
 //!
-//! The records of threads that were asked go through the ring as all others, and to no session: the drain keeps them
-//! (`core/pipeline/dumps.rs`), and their handles are marked until the dump ends.
+//! The records of threads that were asked go through the ring like all others, but to no session: the drain
+//! keeps them (`core/pipeline/dumps.rs`), and their handles are marked until the dump ends.
 //!
-//! Without the GVL names are what some generation has learnt, else what can be read of code. That happens under the
-//! drain lock, for which the mark function waits, and only if `rb_during_gc` says no under it: so nothing is moved or
-//! freed meanwhile. The name of a C function is a Symbol; its table may change at any instant, and it is not read.
+//! Without the GVL a name is one that some generation has learnt, or else what can be read of code. That
+//! happens under the drain lock, for which the mark function waits, and only if `rb_during_gc` returns false
+//! under it: so no object is moved or freed meanwhile. The name of a C function is a Symbol; its table may
+//! change at any instant, so it is not read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::thread::sleep;
@@ -41,15 +43,16 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_micros(200);
 /// The time after which a thread is asked again: it may have been in the middle of a garbage collection.
 const AGAIN: Duration = Duration::from_millis(5);
-/// The threads that are asked together.
+/// The number of threads that are asked together.
 const TOGETHER: usize = 20;
-/// The pause after them before Ruby 3.3, if there are more. A thread that waits in a system call takes the GVL there once the signal has
-/// come. A thread with the GVL keeps it for 100 ms, and then waits for all who came meanwhile: 80 here, some 4 ms.
+/// The pause after such a group before Ruby 3.3, if there are more. A thread that waits in a system call
+/// takes the GVL there once the signal has arrived. A thread with the GVL keeps it for 100 ms, and then waits
+/// for all threads that arrived meanwhile: 80 here, some 4 ms.
 const REST: Duration = Duration::from_millis(25);
-/// The number of tries to name functions between two garbage collections.
+/// The number of attempts to name functions between two garbage collections.
 const TRIES: u32 = 50;
 
-/// A thread when the dump began.
+/// A thread at the start of the dump.
 #[derive(Debug)]
 struct Asked {
     state: &'static ThreadState,
@@ -58,11 +61,11 @@ struct Asked {
     for_ns: Option<u64>,
     labels: LabelSetId,
     holds_gvl: bool,
-    /// Whether it waits, without the GVL or for it.
+    /// True if the thread waits, without the GVL or for it.
     waits: bool,
 }
 
-/// See the module. Its handles are kept for as long as it is.
+/// A dump that is being taken. It keeps its handles alive as long as it exists.
 #[derive(Debug)]
 pub(crate) struct Taking {
     hub: &'static Hub,
@@ -72,7 +75,7 @@ pub(crate) struct Taking {
     threads: Vec<Asked>,
 }
 
-/// The names that Ruby has for what is in a dump.
+/// The names that Ruby has for the contents of a dump.
 #[derive(Debug)]
 pub(crate) struct Named {
     stacks: Vec<DumpedStack>,
@@ -106,8 +109,8 @@ impl Taking {
         self.pid == std::process::id()
     }
 
-    /// Asks the threads of which `wanted` says so, some at a time. Where they cannot be asked, their stacks are read with the GVL,
-    /// and there are none without it.
+    /// Asks the threads for which `wanted` returns true, a group at a time. If they cannot be asked on this
+    /// system, their stacks are read with the GVL, and are missing without it.
     fn ask(&self, wanted: impl Fn(&Asked) -> bool) {
         if NEEDS_LINUX.is_some() {
             return;
@@ -124,7 +127,8 @@ impl Taking {
         }
     }
 
-    /// Asks those of them who have not answered, again and again until they have or the time is up, but at least once. False if all had.
+    /// Asks the threads of the group that have not answered, until all have or the time is up, but at least
+    /// once. Returns false if all had answered before.
     fn ask_some(&self, some: &[&Asked], till: Instant) -> bool {
         let mut asked_at: Option<Instant> = None;
         while sigprof::owner() == sigprof::Owner::Us {
@@ -142,7 +146,8 @@ impl Taking {
         asked_at.is_some()
     }
 
-    /// Reads the stacks of the threads that have not been asked, and names all functions, in turns with other threads.
+    /// Reads the stacks of the threads that have not been asked, and names all functions, in turns with other
+    /// threads.
     ///
     /// # Errors
     /// Exceptions that were delivered meanwhile.
@@ -155,7 +160,7 @@ impl Taking {
             self.hub.name_dump(self.number, |_| None).into_iter().collect();
         let unknown: BTreeSet<u64> = stacks.iter().flat_map(|it| &it.frames).map(|it| it.handle()).collect();
         let unknown: Vec<u64> = unknown.into_iter().filter(|it| !names.contains_key(it)).collect();
-        // SAFETY: they are of this process, and kept by this.
+        // SAFETY: the handles belong to this process, and this dump keeps them marked.
         let functions = unsafe { naming::functions(ruby, &unknown, Pace::Yielding, self.pid)? };
         names.extend(unknown.into_iter().zip(functions));
         let threads = listed.list.iter().filter_map(|it| Some((it.object, it.name.clone()?))).collect();
@@ -163,8 +168,8 @@ impl Taking {
         Ok(Named { stacks, names, threads, ruby: vm::process::description(ruby) })
     }
 
-    /// Reads the stacks that are still missing, where Ruby can read those of other threads. A thread whose state is live has not
-    /// ended.
+    /// Reads the stacks that are still missing, if Ruby can read those of other threads. A thread whose state
+    /// is live has not ended.
     fn read_waiting(&self, ruby: &Ruby, turns: &mut Turns) -> Result<(), Error> {
         if before_3_3::NEEDED {
             return Ok(());
@@ -181,14 +186,15 @@ impl Taking {
         Ok(())
     }
 
-    /// The dump with Ruby's names. This needs no GVL.
+    /// Returns the dump with Ruby's names. Needs no GVL.
     pub(crate) fn with(&self, named: &Named) -> Dump {
         let name = |it: &Asked| named.threads.get(&it.state.object()).cloned();
         let threads = self.threads(&named.stacks, &named.names, name);
         self.dump(&named.ruby, threads, true, Vec::new())
     }
 
-    /// The same without Ruby: the threads that wait are asked as well, and what is known of the functions has to do.
+    /// Returns the dump without Ruby's names: the threads that wait are asked as well, and functions have the
+    /// names that are known without Ruby.
     pub(super) fn finish_without_ruby(&self, ruby: &str) -> Dump {
         self.ask(|_| true);
         let stacks = self.hub.dumped(self.number, &Registry);
@@ -200,8 +206,8 @@ impl Taking {
                 if in_gc {
                     return None;
                 }
-                // SAFETY: this is called under the drain lock, for which the mark function waits, so no garbage collection goes
-                // past it; the handle is kept by this.
+                // SAFETY: this is called under the drain lock, for which the mark function waits, so no
+                // garbage collection gets past it; this dump keeps the handle.
                 let found = unsafe { vm::frames::describe_without_gvl(handle) }?;
                 Some(Function { path: found.path?, ..Function::named(&found.label?) })
             });
@@ -280,7 +286,7 @@ impl Asked {
         let doing = match holder == Some(id) {
             _ if doing != State::Running || !clock::is_asleep(state.native_id()) => doing,
             true => State::Blocked,
-            // There nobody says who has the GVL, and far more threads wait without it.
+            // On these Rubies it is unknown who has the GVL, and far more threads wait without it.
             false if before_3_3::NEEDED => State::Waiting,
             false => doing,
         };
@@ -295,15 +301,16 @@ impl Asked {
         }
     }
 
-    /// Whether the thread is still the one that it was.
+    /// Returns whether the thread is still the same one, and alive.
     fn is_there(&self) -> bool {
         self.state.is_live() && self.state.id() == self.id
     }
 
-    /// Sends the signal. A thread that begins to wait lets it arrive first, so that it interrupts no system call. One that waits in a
-    /// call that would end early is sent none: if it has the GVL, it answers when the call returns.
+    /// Sends the signal. A thread that begins to wait lets it arrive first, so that it interrupts no system
+    /// call. A thread that waits in a call which would end early gets no signal: if it has the GVL, it
+    /// answers when the call returns.
     fn ask(&self, number: u32) {
-        // Before Ruby 3.3 a thread that polls is taken for one of those that wait without the GVL, as the ticker does.
+        // Before Ruby 3.3 a thread that polls is treated as one that waits without the GVL, as by the ticker.
         if !may_be_interrupted(self.state.native_id(), self.waits || before_3_3::NEEDED) {
             if !self.waits {
                 dump::ask_blocked(self.state, number);

@@ -1,4 +1,4 @@
-//! The socket that listens, on the thread that accepts from it.
+//! The listening socket, on the thread that accepts from it.
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use crate::sys::descriptor::{Descriptor, Slot};
 
-/// The pause where the process has no descriptor left.
+/// The pause if the process has no descriptor left.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A listening socket. It is closed with this, unless the app has closed it: then the number may be another file's.
+/// A listening socket. It is closed on drop, unless the app has closed it: then the number may be another
+/// file's.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: ManuallyDrop<UnixListener>,
@@ -25,20 +26,21 @@ impl Listener {
         Ok(Self { socket: ManuallyDrop::new(socket), descriptor })
     }
 
-    /// Waits for a client. `None` if there is none after all.
+    /// Waits for a client. Returns `None` if there is none after all.
     ///
-    /// `reserve` is a second descriptor of the socket. It is given up for a client where the process has no other one left: a process
-    /// that leaks descriptors is worth looking into.
+    /// `reserve` is a second descriptor of the socket. It is given up for a client if the process has no
+    /// other one left: a process that leaks descriptors is worth looking into.
     ///
     /// # Errors
-    /// `NotConnected` if the number does not stand for the socket any more.
+    /// `NotConnected` if the number no longer refers to the socket.
     pub(super) fn accept(&self, reserve: &Slot) -> io::Result<Option<UnixStream>> {
         if reserve.get().is_none() {
             if let Some(second) = self.descriptor.duplicate() {
                 reserve.claim(&second);
             }
         }
-        // The number may become another file's while this waits. The kernel keeps to the socket, so the client is ours.
+        // The number may become another file's while this waits. The kernel keeps to the socket, so the
+        // client is ours.
         self.descriptor.check()?;
         match self.socket.accept() {
             Ok((stream, _)) => return Ok(Some(stream)),
@@ -60,7 +62,7 @@ impl Drop for Listener {
     }
 }
 
-/// Whether the process, or the system, has no descriptor or no memory for one more.
+/// Returns whether the process, or the system, lacks a descriptor or memory for one more.
 fn is_lack(why: &io::Error) -> bool {
     matches!(why.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
 }

@@ -1,20 +1,23 @@
-//! The control socket: other programs of the same user look into this process, even while it runs no Ruby code.
+//! The control socket: other programs of the same user look into this process, even while it runs no Ruby
+//! code.
 //!
-//! A native thread accepts connections, and each has a thread that needs no GVL. What needs Ruby is a call, which a Ruby thread of
-//! ours takes and answers. A dump is both: the running threads are asked at once, by a signal, and Ruby names what they answer. If
-//! Ruby has no time for a second, the others are asked as well, and what is known without it has to do.
+//! A native thread accepts connections, and each has a thread that needs no GVL. A request that needs Ruby is
+//! a call, which a Ruby thread of ours takes and answers. A dump is both: the running threads are asked at
+//! once, by a signal, and Ruby names what they answer. If Ruby does not answer within a second, the others
+//! are asked as well, and the dump has only what is known without Ruby.
 //!
-//! A call posts a semaphore, for which the Ruby thread waits without the GVL (`lib/profiler/control.rb`). The connection waits for
-//! the answer, for a time.
+//! A call posts a semaphore, for which the Ruby thread waits without the GVL (`lib/profiler/control.rb`). The
+//! connection waits for the answer, for a limited time.
 //!
-//! The app may close any descriptor. Each is compared with the file that it was before it is used ([`crate::sys::descriptor`]).
-//! Where the listening socket is gone, Ruby opens another one. Where the process has no descriptor left, one client is still served.
+//! The app may close any descriptor. Before each use a descriptor is compared with the file that it was
+//! ([`crate::sys::descriptor`]). If the listening socket is gone, Ruby opens another one. If the process has
+//! no descriptor left, one client is still served.
 //!
-//! A session without samples (`watch:`) has the threads registered and their waits noted, and ticks nothing:
-//! `Ticks::has_samples` is false for it. To the hub it is one of no threads.
+//! A session without samples (`watch:`) registers the threads and notes their waits, but ticks none of them:
+//! `Ticks::has_samples` is false for it. To the hub it is a session of no threads.
 //!
-//! A forked child closes its copies of the parent's sockets, by their numbers, and begins anew. It has none of the
-//! threads, and takes none of their locks.
+//! A forked child closes its copies of the parent's sockets, by their numbers, and starts again. It has none
+//! of the threads, and takes none of their locks.
 
 mod at_signal;
 mod calls;

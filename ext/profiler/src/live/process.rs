@@ -2,7 +2,7 @@
 
 use crate::sys::process::command_line;
 
-/// The command line, as `ps` shows it: an app may have changed it.
+/// Returns the command line, as `ps` shows it: an app may have changed it.
 pub(super) fn program() -> String {
     let line = command_line();
     let line = String::from_utf8_lossy(&line).replace('\0', " ");

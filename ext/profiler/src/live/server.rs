@@ -14,17 +14,17 @@ use super::stream::Stream;
 use crate::sys::descriptor::{Descriptor, Slot};
 use crate::sys::{peer, sigprof};
 
-/// Connections at once.
+/// The largest number of connections at once.
 const MOST: usize = 16;
 
 /// The server of a control socket.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) calls: Calls,
-    /// `RUBY_DESCRIPTION`.
+    /// The result of `RUBY_DESCRIPTION`.
     pub(super) ruby: String,
     closing: AtomicBool,
-    /// The socket that listens. It is here for a forked child, which has to close its copy; so are the next two.
+    /// The listening socket. It is here for a forked child, which has to close its copy; so are the next two.
     listener: Slot,
     /// A second descriptor of that socket: see [`Listener::accept`].
     reserve: Slot,
@@ -35,7 +35,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server that does not listen yet.
+    /// Creates a server that does not listen yet.
     pub(crate) fn new(ruby: String) -> Arc<Self> {
         Arc::new(Self {
             calls: Calls::new(),
@@ -49,7 +49,7 @@ impl Server {
         })
     }
 
-    /// Accepts connections from `listener` from now on, in place of the socket before. Connections stay.
+    /// Accepts connections from `listener` from now on, in place of the previous socket. Connections stay.
     ///
     /// # Errors
     /// Those of the system, which may refuse a thread.
@@ -63,12 +63,12 @@ impl Server {
         spawned.map(drop).inspect_err(|_| _ = self.listener.take())
     }
 
-    /// Whether it serves.
+    /// Returns whether the server is open.
     pub(super) fn is_open(&self) -> bool {
         !self.closing.load(Ordering::Relaxed)
     }
 
-    /// Accepts until the listener is not the server's any more, or the app has closed it.
+    /// Accepts until `listener` is no longer the server's, or the app has closed it.
     fn accept(self: &Arc<Self>, listener: Listener) {
         let descriptor = listener.descriptor;
         while self.is_open() && self.listener.get() == Some(descriptor) {
@@ -87,7 +87,7 @@ impl Server {
         }
     }
 
-    /// Starts a thread for a client, if it is of the same user, and there are not too many.
+    /// Starts a thread for a client, if it belongs to the same user, and there are not too many.
     fn welcome(self: &Arc<Self>, stream: UnixStream) {
         let Some(uid) = peer::uid(&stream) else { return };
         if uid != 0 && uid != peer::own_uid() {
@@ -124,31 +124,31 @@ impl Server {
         }
     }
 
-    /// Accepts no connection any more.
+    /// Stops accepting connections.
     fn stop_listening(&self) {
         let _held = self.hold_ends();
         if let Some(listener) = self.listener.take() {
-            listener.shut_down(); // the thread that waits for it closes it
+            listener.shut_down(); // the thread that waits for the listener closes it
         }
         if let Some(reserve) = self.reserve.take() {
             reserve.close();
         }
     }
 
-    /// Ends it. Connections end, and what they wait for is not answered.
+    /// Closes the server. Connections end, and the answers that they wait for are not sent.
     pub(crate) fn close(&self) {
         if self.closing.swap(true, Ordering::Relaxed) {
             return;
         }
         self.stop_listening();
         let held = self.hold_ends();
-        // The threads that read come back from their system calls.
+        // The threads that read return from their system calls.
         self.connections.iter().filter_map(Slot::get).for_each(|it| it.shut_down());
         drop(held);
     }
 
-    /// Closes the copies of all descriptors in a forked child, which has none of the threads. These hold the server for ever there,
-    /// so nobody closes one a second time.
+    /// Closes the copies of all descriptors in a forked child, which has none of the threads. There these
+    /// hold the server for ever, so no descriptor is closed a second time.
     pub(crate) fn leave_to_parent(&self) {
         if self.closing.swap(true, Ordering::Relaxed) {
             return;

@@ -7,21 +7,22 @@ use std::time::Duration;
 
 use crate::sys::descriptor::Descriptor;
 
-/// A connected socket. It is closed with this, unless the app has closed it: then the number may be another file's.
+/// A connected socket. It is closed on drop, unless the app has closed it: then the number may be another
+/// file's.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) descriptor: Descriptor,
 }
 
 impl Stream {
-    /// `None` if the socket is closed already.
+    /// Takes over a socket. Returns `None` if it is already closed.
     pub(super) fn new(socket: UnixStream) -> Option<Self> {
         let descriptor = Descriptor::of(&socket);
         forget(socket); // from now on the descriptor says whose the number is
         Some(Self { descriptor: descriptor? })
     }
 
-    /// Receives bytes within `patience`; 0 at the end.
+    /// Receives bytes within `patience`; returns 0 at the end.
     ///
     /// # Errors
     /// Those of the system, and `NotConnected` if the app has closed the socket.

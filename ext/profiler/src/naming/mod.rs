@@ -1,11 +1,11 @@
-//! The way from a handle to a name: the VM's answer, spelled by the rules of the project.
+//! From a handle to a name: the VM's answer, spelled by the rules of the project.
 //!
-//! No address is in what we make up, no method of the app is called, and all of it happens with the GVL
-//! held but never under a lock.
+//! No name that we generate contains an address, and no method of the app is called. All of it happens with
+//! the GVL held but never under a lock.
 //!
-//! A handle is a method entry or bare code. The owner of an entry is the first class or module that it refers to, as
-//! the VM says (`vm/objects.rs`). The kind of owner (`vm/modules.rs`) and its spelling (`naming/owners.rs`) need no
-//! method call, so a class of the app is never asked about itself.
+//! A handle is a method entry or bare code. The owner of an entry is the first class or module that it refers
+//! to, according to the VM (`vm/objects.rs`). The kind of owner (`vm/modules.rs`) and its spelling
+//! (`naming/owners.rs`) need no method call, so a class of the app is never asked about itself.
 
 use magnus::{rb_sys::AsRawValue, Error, Ruby, Value};
 use profiler_core::profile::Function;
@@ -26,13 +26,15 @@ pub(crate) mod turns;
 
 use owners::Owner;
 
-/// The functions of `handles` of that process, in their order, at that pace. Must not be called under the drain lock.
+/// Returns the functions of `handles` of that process, in their order, at that pace. Must not be called under
+/// the drain lock.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile: then it can be asked again, from the beginning. `Profiler::Error` in another process.
+/// Exceptions that were delivered meanwhile: the caller can then start again from the beginning.
+/// `Profiler::Error` in another process.
 ///
 /// # Safety
-/// The handles are marked, until this is over.
+/// The handles stay marked until this returns.
 pub(crate) unsafe fn functions(
     ruby: &Ruby,
     handles: &[u64],
@@ -41,9 +43,9 @@ pub(crate) unsafe fn functions(
 ) -> Result<Vec<Function>, Error> {
     let mut turns = Turns::new(pace, process);
     turns.demand_same_process(ruby)?;
-    // SAFETY: a `Ruby` proves that the GVL is held; as promised.
+    // SAFETY: a `Ruby` proves that the GVL is held; the caller keeps the handles marked.
     let describe = |handle: &u64| unsafe { describe(*handle) }.unwrap_or_default();
-    // SAFETY: as above.
+    // SAFETY: a `Ruby` proves that the GVL is held; the caller keeps the handles marked.
     let class = |handle: &u64| unsafe { class(*handle) };
     let mut functions: Vec<Function> = Vec::with_capacity(handles.len());
     let mut blocks = Vec::new();
@@ -60,23 +62,24 @@ pub(crate) unsafe fn functions(
         functions.push(function(it));
     }
     if !blocks.is_empty() {
-        // SAFETY: as above.
+        // SAFETY: a `Ruby` proves that the GVL is held; the caller keeps the handles marked.
         unsafe { blocks::name(ruby, handles, &mut functions, &blocks, &mut turns)? };
     }
     Ok(functions)
 }
 
-/// The name of a handle of a class; nothing for others.
+/// Returns the name of a handle of a class; `None` for others.
 ///
 /// # Safety
 /// The caller holds the GVL; the handle is marked.
 unsafe fn class(handle: u64) -> Option<Function> {
-    // SAFETY: as promised.
+    // SAFETY: the caller holds the GVL and passes a marked handle.
     let name = unsafe { (kind(handle) == Kind::Class).then(|| Owner::of(real_class(handle)).class_name)? };
     Some(Function { name, ..synthetic(Synthetic::Unsampled) })
 }
 
-/// `Native.class_name(klass)`: the name that profiles have for a class; `None` for anything else.
+/// Implements `Native.class_name(klass)`: returns the name that profiles use for a class; `None` for any
+/// other object.
 pub(crate) fn class_name(_ruby: &Ruby, object: Value) -> Option<String> {
     // SAFETY: a `Ruby` proves that the GVL is held; the object, an argument, is on the stack.
     unsafe { class(object.as_raw()) }.map(|it| it.name)
@@ -87,17 +90,18 @@ fn function(it: Description) -> Function {
     let method_name = it.method_name.as_deref().map(without_ids).unwrap_or_default().to_owned();
     let (name, class_name) = match it.owner {
         Some(owner) if !method_name.is_empty() => {
-            // SAFETY: the GVL is held; a live method has its owner, which is on the stack here.
+            // SAFETY: the GVL is held; a live method holds its owner, which is on the stack here.
             let owner = unsafe { Owner::of(owner) };
             (owner.qualify(&method_name), owner.class_name)
         }
-        // Class bodies, the top level, and blocks outside of methods: Ruby's own label.
+        // Class bodies, the top level, and blocks outside of methods have Ruby's own label.
         _ => (it.label.unwrap_or_else(|| "(unknown)".into()), String::new()),
     };
     Function { name: without_addresses(&name), class_name, method_name, path, first_line: it.first_line }
 }
 
-/// `Profiler.name_of(method)`: the name that profiles have for a Method or UnboundMethod; nothing for anything else.
+/// Implements `Profiler.name_of(method)`: returns the name that profiles use for a Method or UnboundMethod;
+/// `None` for any other object.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -107,7 +111,7 @@ pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Result<Option<String>, Erro
     let (entry, method) = unsafe {
         let Some(mut entry) = methods::entry(object, &mut buffer) else { return Ok(None) };
         let mut method = methods::method(entry, &mut buffer);
-        // An alias stands for another entry.
+        // An alias represents another entry.
         for _ in 0..8 {
             let Some(original) = method.original.filter(|_| !method.code && method.block.is_none()) else {
                 break;
@@ -118,12 +122,12 @@ pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Result<Option<String>, Erro
         (entry, method)
     };
     if let Some(block) = method.block {
-        // SAFETY: as above; the entry holds its block.
+        // SAFETY: the GVL is held; `object` holds its entry, and the entry holds its block.
         let mut functions = unsafe { functions(ruby, &[block], Pace::AtOnce, std::process::id())? };
         std::hint::black_box(object.as_raw());
         return Ok(functions.pop().map(|it| it.name));
     }
-    // SAFETY: as above.
+    // SAFETY: the GVL is held; `object` holds its entry.
     let described = unsafe { describe(entry) }.unwrap_or_default();
     if method.code && described.method_name.is_some() {
         return Ok(Some(function(described).name));
@@ -131,10 +135,10 @@ pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Result<Option<String>, Erro
     let (Some(name), Some(owner)) = (methods::original_name(ruby, object)?, method.owner) else {
         return Ok(None);
     };
-    // SAFETY: as above; a live method has its owner.
+    // SAFETY: the GVL is held; `object` holds its entry, and a live method holds its owner.
     let owner = unsafe { Owner::of(owner) };
     let name = owner.qualify(without_ids(&name));
-    // What was asked about holds all of this until here.
+    // The `object` keeps all of this alive up to here.
     std::hint::black_box(object.as_raw());
     Ok(Some(name))
 }

@@ -1,31 +1,32 @@
-//! How classes and modules are spelled, above all those without a name.
+//! The spelling of classes and modules, above all of those without a name.
 
 use profiler_core::text::names::without_addresses;
 
 use crate::vm::modules::{class_of, module_kind, ModuleKind};
 use crate::vm::objects::{kind, Kind};
 
-/// The depth to which an owner without a name is named by the owner that it hangs on.
+/// The depth to which an owner without a name is named after the owner that it depends on.
 const DEEPEST: usize = 16;
 
 /// The owner of a method, as it is spelled.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Owner {
-    /// `Foo`, `#<singleton of Foo>`, `#<anonymous subclass of Foo>`.
+    /// The name of the class: `Foo`, `#<singleton of Foo>`, `#<anonymous subclass of Foo>`.
     pub(crate) class_name: String,
     /// The class or module that the methods belong to: `Foo` for those of its singleton class too.
     of: String,
-    /// They are called on `of` itself.
+    /// True if the methods are called on `of` itself.
     singleton: bool,
 }
 
 impl Owner {
-    /// The spelling of a class or module.
+    /// Returns the spelling of a class or module.
     ///
     /// # Safety
-    /// The caller holds the GVL; it is alive, and on the machine's stack.
+    /// The caller holds the GVL; `module` is alive, and on the machine's stack.
     pub(crate) unsafe fn of(module: u64) -> Self {
-        // SAFETY: as promised. What it hangs on, it holds.
+        // SAFETY: the caller holds the GVL and keeps the module on the stack. The module holds the objects
+        // that its spelling depends on.
         unsafe {
             let class_name = spell(module, 0);
             let (of, singleton) = match module_kind(module) {
@@ -36,12 +37,12 @@ impl Owner {
         }
     }
 
-    /// The qualified name of a method.
+    /// Returns the qualified name of a method.
     pub(crate) fn qualify(&self, method: &str) -> String {
         format!("{}{}{method}", self.of, self.separator())
     }
 
-    /// Between [`of`](Self::of) and a method.
+    /// Returns the separator between [`of`](Self::of) and a method.
     pub(crate) fn separator(&self) -> char {
         if self.singleton {
             '.'
@@ -50,7 +51,7 @@ impl Owner {
         }
     }
 
-    /// Before the separator.
+    /// Returns the part before the separator.
     pub(crate) fn receiver(&self) -> &str {
         &self.of
     }
@@ -60,7 +61,7 @@ unsafe fn spell(module: u64, depth: usize) -> String {
     if depth > DEEPEST {
         return "...".into();
     }
-    // SAFETY: as in `Owner::of`.
+    // SAFETY: the caller holds the GVL, and the module is held by one on the machine's stack.
     unsafe {
         let other = |it: Option<u64>| it.map_or("?".into(), |it| spell(it, depth + 1));
         match module_kind(module) {
@@ -77,7 +78,7 @@ unsafe fn spell(module: u64, depth: usize) -> String {
 }
 
 unsafe fn spell_object(object: u64, depth: usize) -> String {
-    // SAFETY: as in `Owner::of`.
+    // SAFETY: the caller holds the GVL, and the object is held by a module on the machine's stack.
     unsafe {
         match kind(object) {
             Kind::Class | Kind::Module => spell(object, depth),

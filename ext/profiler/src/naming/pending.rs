@@ -9,10 +9,11 @@ use crate::naming::turns::Pace;
 use crate::shared::CAPTURE;
 use crate::vm::without_gvl::briefly_without_gvl;
 
-/// Functions that are named before what is known of them is stored.
+/// The number of functions that are named before the result so far is stored.
 const SLICE: usize = 256;
 
-/// Names some of them: a slice, and about as many as the result has that was named just now.
+/// Names some of the pending functions: one slice, and about as many more as the result has that was just
+/// named.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile. The names are requested again later.
@@ -26,7 +27,7 @@ pub(crate) fn name_some(ruby: &Ruby, named: usize, pace: Pace) -> Result<(), Err
     Ok(())
 }
 
-/// Names all of them, a generation at a time. Other threads run in between.
+/// Names all pending functions, a generation at a time. Other threads run in between.
 ///
 /// # Errors
 /// As [`name_some`].
@@ -39,7 +40,7 @@ pub(crate) fn name_all(ruby: &Ruby, hub: &Hub) -> Result<(), Error> {
 }
 
 fn name(ruby: &Ruby, hub: &Hub, pending: Pending, pace: Pace) -> Result<(Pending, Vec<Function>), Error> {
-    // SAFETY: they are of a generation of this process, which `pending` keeps.
+    // SAFETY: the handles belong to a generation of this process, which `pending` keeps.
     match unsafe { naming::functions(ruby, &pending.handles, pace, std::process::id()) } {
         Ok(functions) => Ok((pending, functions)),
         Err(arrived) => {

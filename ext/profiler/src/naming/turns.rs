@@ -14,15 +14,16 @@ const TURN: Duration = Duration::from_micros(500);
 /// The pause of a thread that waits for the work of another one.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The time after which work is done at once: where many threads compute, their turns take long.
+/// The time after which work is done at once: if many threads compute, their turns take long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The pace of work: how it treats other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// It is done as soon as possible, as somebody waits for it. Other threads wait for it no longer than for Ruby code.
+    /// Work that is done as soon as possible, as a caller waits for it. Other threads wait for it no longer
+    /// than for Ruby code.
     AtOnce,
-    /// Other threads run in between. Where they compute, each turn of theirs is a time slice of the VM.
+    /// Work during which other threads run. If they compute, each turn of theirs is a time slice of the VM.
     Yielding,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Turns {
     pub(crate) pace: Pace,
     begun: Instant,
     since: Instant,
-    /// The process whose work it is.
+    /// The process that the work belongs to.
     pub(super) process: u32,
 }
 
@@ -44,8 +45,9 @@ impl Turns {
         Self { pace, begun: now, since: now, process }
     }
 
-    /// Lets other threads run if this one has worked for half a millisecond; where it is to be done at once, only if the VM would end
-    /// the turn of Ruby code here, and never as the process ends. What is not marked may be gone or moved then.
+    /// Lets other threads run if this one has worked for half a millisecond. Work that must be done at once
+    /// lets them run only if the VM would end the turn of Ruby code here. None run as the process ends.
+    /// Objects that are not marked may be freed or moved in a turn.
     ///
     /// # Errors
     /// Exceptions that were delivered meanwhile, and as [`Turns::demand_same_process`].
@@ -74,12 +76,14 @@ impl Turns {
         self.demand_same_process(ruby)
     }
 
-    /// Whether this work has taken longer than others should wait for it, or is not to wait for others.
+    /// Returns whether this work has taken longer than others should wait for it, or must not wait for
+    /// others.
     pub(crate) fn is_long(&self) -> bool {
         self.begun.elapsed() > PATIENCE || process_ends()
     }
 
-    /// Checks where Ruby was asked: a trap can fork, and nothing keeps the parent's handles in the child.
+    /// Checks the process after a call into Ruby: a trap can fork, and in the child the parent's handles are
+    /// not kept alive.
     ///
     /// # Errors
     /// `Profiler::Error` in a process that was forked meanwhile.
@@ -88,10 +92,10 @@ impl Turns {
     }
 }
 
-/// Checks that this is that process, where Ruby was asked in the middle of its work.
+/// Checks that this is that process, after Ruby was called in the middle of its work.
 ///
 /// # Errors
-/// `Profiler::Error` in another one: it was forked meanwhile.
+/// `Profiler::Error` in another process: it was forked meanwhile.
 pub(crate) fn demand_process(ruby: &Ruby, process: u32) -> Result<(), Error> {
     if std::process::id() == process {
         return Ok(());

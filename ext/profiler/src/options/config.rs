@@ -1,4 +1,5 @@
-//! The options of a session, checked. A wrong value raises ArgumentError that names the value and what is allowed.
+//! The options of a session, checked. A wrong value raises an ArgumentError that names the value and the
+//! allowed ones.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -35,7 +36,7 @@ const DEFAULT_DEPTH: i64 = 2_048;
 /// The threads that a session profiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
-    /// All threads, also those yet to start.
+    /// All threads, including future ones.
     All,
     /// The thread that starts the session.
     Current,
@@ -46,15 +47,16 @@ pub(crate) enum Threads {
 /// The bounds of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bounds {
-    /// Whether it ends with a block on the thread that starts it.
+    /// True if the session ends with a block on the thread that starts it.
     pub(crate) block: bool,
-    /// The scope that it is limited to, on the threads that enter it: see `Session#join`.
+    /// The scope that the session is limited to, on the threads that enter it: see `Session#join`.
     pub(crate) scope: Option<ScopeId>,
-    /// Whether it has samples in its slices alone. A forked child in which it has none does not continue it.
+    /// True if the session has samples in its slices alone. A forked child without such slices does not
+    /// continue it.
     pub(crate) slices: bool,
-    /// Whether it samples objects in windows, none of which is open yet.
+    /// True if the session samples objects in windows, none of which is open yet.
     pub(crate) windows: bool,
-    /// Whether it has no samples. It is there so that threads, and their waits, are known.
+    /// True if the session has no samples. It exists so that threads, and their waits, are known.
     pub(crate) watch: bool,
 }
 
@@ -62,7 +64,7 @@ impl Bounds {
     /// Reads the keywords of `Session.begin`.
     ///
     /// # Errors
-    /// ArgumentError for another keyword, TypeError for a scope that is no Integer.
+    /// ArgumentError for another keyword, TypeError for a scope that is not an Integer.
     pub(crate) fn from_ruby(ruby: &Ruby, bounds: RHash) -> Result<Self, Error> {
         let mut it = Self::default();
         bounds.foreach(|name: Symbol, value: Value| {
@@ -85,22 +87,23 @@ impl Bounds {
 pub(crate) struct Config {
     /// The definition of the session, without its threads and scope.
     pub(crate) spec: SessionSpec,
-    /// The interval of its ticks, ns; 0 for a session of objects alone, and for one without samples.
+    /// The interval of the ticks in nanoseconds; 0 for a session of objects alone, and for one without
+    /// samples.
     pub(crate) interval_ns: u64,
-    /// The largest share of the process's CPU time that sessions may take; any if nothing.
+    /// The largest share of the process's CPU time that sessions may take; `None` means no limit.
     pub(crate) max_overhead: Option<f64>,
     /// The sampling window of objects; 0 objects for a session of time alone.
     pub(crate) every: Window,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,
-    /// The place where garbage collection shows, if not under its cause.
+    /// The place where garbage collection is shown, if not under its cause.
     pub(crate) gc: Option<Place>,
-    /// Directories that paths are cut off at; `None` if paths stay as they are.
+    /// The directories at which paths are cut off; `None` if paths stay as they are.
     pub(crate) trim_path: Option<Vec<String>>,
-    /// Labels for every sample.
+    /// The labels for every sample.
     pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
-    /// Whether the engine was requested by name, so that no other will do.
+    /// True if the engine was requested by name, so that no other one may replace it.
     pub(crate) engine_requested: bool,
     pub(crate) metadata: BTreeMap<String, String>,
     /// Notes about these choices for the reader of the profile.
@@ -111,7 +114,8 @@ impl Config {
     /// Reads the keywords of `Profiler.start`.
     ///
     /// # Errors
-    /// ArgumentError for an unknown one or a wrong value, Unsupported for what cannot be measured here.
+    /// ArgumentError for an unknown keyword or a wrong value, Unsupported for a measurement that is
+    /// impossible here.
     pub(crate) fn from_ruby(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
         let keywords = Keywords::from_ruby(ruby, options)?;
         let mut notes = Vec::new();
@@ -157,12 +161,13 @@ impl Config {
         })
     }
 
-    /// The same for a session without samples, which does not tick.
+    /// Returns the options of a session without samples, which does not tick.
     pub(crate) fn without_ticks(self) -> Self {
         Self { interval_ns: 0, ..self }
     }
 
-    /// Fails if a share of the CPU time is requested that cannot be kept. `windows` says whether objects are sampled now and then.
+    /// Fails if a share of the CPU time is requested that cannot be guaranteed. `windows` is true if objects
+    /// are sampled in windows only.
     ///
     /// # Errors
     /// ArgumentError.
@@ -224,7 +229,7 @@ fn timeline(ruby: &Ruby, timeline: Option<Value>, raw: Option<Value>) -> Result<
     Ok(flag(ruby, "timeline", timeline)? || flag(ruby, "raw", raw)?)
 }
 
-/// The place of that name.
+/// Returns the place of that name.
 pub(crate) fn gc_place(ruby: &Ruby, value: Value) -> Result<Place, Error> {
     let named = Symbol::from_value(value).and_then(|name| Place::from_name(&name.name().ok()?));
     let message = |it| format!("gc: {it} is not a place (allowed: :root, :ignore)");
@@ -239,7 +244,7 @@ fn labels(ruby: &Ruby, name: &str, value: Option<Value>) -> Result<LabelSet, Err
     }
 }
 
-/// The engine that was named, by the option or else by PROFILER_ENGINE.
+/// Returns the engine that was named, by the option or else by PROFILER_ENGINE.
 fn requested_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>, Error> {
     let named = |name: &str| Engine::ALL.into_iter().find(|engine| engine.name() == name);
     let wrong = |what: String, sign: &str| {
@@ -268,7 +273,7 @@ fn engine(
     notes: &mut Vec<Note>,
 ) -> Result<Engine, Error> {
     if !measures.timed() {
-        return Ok(Engine::ThreadTimer); // which is not used
+        return Ok(Engine::ThreadTimer); // not used
     }
     let danger = vm::process::unsafe_to_walk(ruby)?;
     let engine = match (requested, &danger) {
@@ -285,7 +290,7 @@ fn engine(
         // Timers on CPU clocks tick no finer than the kernel.
         (None, None) if interval_ns >= clock::kernel_tick_ns() => Engine::ThreadTimer,
         (None, None) if perf::probe().is_ok() => Engine::Perf,
-        // Coarser than requested, but it ends no system call, as the ticker may.
+        // This engine is coarser than requested, but it ends no system call, as the ticker may.
         (None, None) => Engine::ThreadTimer,
     };
     let engine = with_signals(ruby, engine, requested.is_some(), measures)?;
@@ -310,7 +315,7 @@ fn engine(
     Ok(engine)
 }
 
-/// The engine, or another one where the ticker cannot send its signals, as a sandbox refuses them.
+/// Returns the engine, or another one if a sandbox refuses the signals of the ticker.
 fn with_signals(ruby: &Ruby, engine: Engine, requested: bool, measures: Measures) -> Result<Engine, Error> {
     let Some(errno) = TimerInfo::refused().filter(|_| engine == Engine::Ticker) else { return Ok(engine) };
     let why = format!("the system refuses signals to threads ({})", std::io::Error::from_raw_os_error(errno));
@@ -325,7 +330,7 @@ fn with_signals(ruby: &Ruby, engine: Engine, requested: bool, measures: Measures
     Ok(Engine::ThreadTimer)
 }
 
-/// The metadata, and the profile's name under the key `name`.
+/// Returns the metadata, with the profile's name under the key `name`.
 fn metadata(
     ruby: &Ruby,
     value: Option<Value>,

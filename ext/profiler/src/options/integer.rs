@@ -6,10 +6,10 @@ use magnus::{Error, Ruby, Value};
 
 use crate::errors::wrong_value;
 
-/// The value of the option `name`, if one was given.
+/// Returns the value of the option `name`, or `None` if it is absent.
 ///
 /// # Errors
-/// ArgumentError for one that is no Integer, or outside of what is allowed.
+/// ArgumentError for a value that is not an Integer, or outside of the allowed range.
 pub(super) fn integer(
     ruby: &Ruby,
     name: &str,

@@ -5,10 +5,10 @@ use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Symbol, Value};
 
 use crate::errors::{argument_error, wrong_value};
 
-/// Defines [`Keywords`]: a field of each name, and the way from the name to the field.
+/// Defines [`Keywords`]: a field for each name, and the mapping from the name to the field.
 macro_rules! options {
     ($($name:ident)+) => {
-        /// The values of the options; nothing for an option that is absent or nil.
+        /// The values of the options; `None` for an option that is absent or nil.
         #[derive(Default)]
         pub(super) struct Keywords {
             $(pub(super) $name: Option<Value>,)+
@@ -36,7 +36,7 @@ impl Keywords {
     /// Reads the keywords of `Profiler.start`.
     ///
     /// # Errors
-    /// ArgumentError for a keyword that is no option.
+    /// ArgumentError for an unknown keyword.
     pub(super) fn from_ruby(ruby: &Ruby, options: RHash) -> Result<Self, Error> {
         let mut keywords = Self::default();
         options.foreach(|key: Value, value: Value| {
@@ -50,16 +50,16 @@ impl Keywords {
             *field = Some(value).filter(|value| !value.is_nil());
             Ok(ForEach::Continue)
         })?;
-        // It says nothing then, also beside gc: and without time.
+        // A false value has no effect, even beside gc: and without time.
         keywords.ignore_gc = keywords.ignore_gc.filter(|value| value.to_bool());
         Ok(keywords)
     }
 }
 
-/// The value of an option that has two names.
+/// Returns the value of an option that has two names.
 ///
 /// # Errors
-/// ArgumentError if both were given.
+/// ArgumentError if both are present.
 pub(super) fn either(
     ruby: &Ruby,
     [first, second]: [(&str, Option<Value>); 2],
@@ -71,7 +71,7 @@ pub(super) fn either(
     Ok(first.1.or(second.1))
 }
 
-/// The value of an option that is true or false; false if it was not given.
+/// Returns the value of an option that is true or false; false if it is absent.
 ///
 /// # Errors
 /// ArgumentError for any other value.

@@ -1,6 +1,6 @@
 //! From Ruby's values to the definition of a session.
 //!
-//! Nothing is started here.
+//! No session is started here.
 
 mod config;
 mod integer;

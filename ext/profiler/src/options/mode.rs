@@ -17,20 +17,20 @@ use crate::vm::exceptions::error;
 
 const EVERY: RangeInclusive<i64> = 1..=1_000_000;
 const DEFAULT_EVERY: i64 = 1_000;
-/// From more than the largest slot on.
+/// The range begins above the size of the largest slot.
 const EVERY_BYTES: RangeInclusive<i64> = 1_024..=1 << 30;
 
 /// The modes that can be requested.
 const MODES: [&str; 4] = ["cpu", "wall", "allocations", "heap"];
 
-/// The names of what a session measures, as `mode:` has them.
+/// Returns the names of a session's measures, as `mode:` spells them.
 pub(crate) fn modes(measures: Measures) -> Vec<String> {
     let Measures { cpu, wall, allocations, heap, runnable: _ } = measures;
     let on = MODES.into_iter().zip([cpu, wall, allocations, heap]).filter(|(_, on)| *on);
     on.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The same measures and the one that `mode` names; `None` if it names none.
+/// Returns the measures with the one that `mode` names added; `None` if it names none.
 fn with(measures: Measures, mode: Value) -> Option<Measures> {
     Some(match &*Symbol::from_value(mode)?.name().ok()? {
         "cpu" => Measures { cpu: true, ..measures },
@@ -70,7 +70,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
     Ok(Measures { runnable: measures.wall && !before_3_3::NEEDED, ..measures })
 }
 
-/// The reason why objects cannot be sampled, if there is one.
+/// Returns the reason why objects cannot be sampled, if there is one.
 ///
 /// # Errors
 /// Exceptions that were delivered while Ruby was asked.
@@ -99,7 +99,7 @@ pub(super) fn every(
     Ok(Window::Objects(integer(ruby, "every", objects, &EVERY)?.unwrap_or(DEFAULT_EVERY) as u64))
 }
 
-/// An error if one of these options is given, which are for `what`.
+/// Fails if one of these options is present, which are for `what`.
 pub(super) fn only_with<const N: usize>(
     ruby: &Ruby,
     options: [(&str, Option<Value>); N],

@@ -1,4 +1,4 @@
-//! Options that are a share of something.
+//! Options that are a share.
 
 use std::ops::RangeInclusive;
 
@@ -6,10 +6,10 @@ use magnus::{Error, Ruby, TryConvert, Value};
 
 use crate::errors::wrong_value;
 
-/// The value of the option `name`, if one was given.
+/// Returns the value of the option `name`, or `None` if it is absent.
 ///
 /// # Errors
-/// ArgumentError for one that is no number, or outside of what is allowed.
+/// ArgumentError for a value that is not a number, or outside of the allowed range.
 pub(super) fn share(
     ruby: &Ruby,
     name: &str,

@@ -7,7 +7,7 @@ use crate::errors::wrong_value;
 use crate::vm::door::{call, Name};
 use crate::vm::strings::lossy;
 
-/// Absolute directories; `None` if paths stay as they are.
+/// Returns absolute directories; `None` if paths stay as they are.
 ///
 /// # Errors
 /// ArgumentError for a value that is not true, a directory or an Array of directories.
@@ -35,7 +35,7 @@ fn wrong(ruby: &Ruby, value: Value) -> Error {
     })
 }
 
-/// `File.expand_path(directory)`
+/// Returns `File.expand_path(directory)`.
 fn absolute(ruby: &Ruby, directory: RString) -> Result<String, Error> {
     static EXPAND_PATH: Name = Name::new(c"expand_path");
     let path = call(ruby.class_file().as_value(), &EXPAND_PATH, [directory.as_value()])?;

@@ -1,4 +1,4 @@
-//! Whether the wall clock can be measured here.
+//! The check whether the wall clock can be measured here.
 
 use magnus::{Error, Ruby};
 
@@ -7,14 +7,15 @@ use crate::vm;
 use profiler_core::profile::Note;
 use profiler_core::ticking::engine::Engine;
 
-/// The reason why the VM's hooks on waits cannot be used, where there are any.
+/// Returns the reason why the VM's hooks on waits cannot be used, or `None` if they can, or do not exist.
 pub(super) fn no_hooks(_gvl: &Ruby) -> Option<&'static str> {
     // SAFETY: a `Ruby` proves that the GVL is held.
     unsafe { vm::gvl::unavailable() }
 }
 
-/// The note about waits for the reader of a profile, if there is one. An error says why there can be no such profile
-/// with that engine. `danger` is the reason why stacks cannot be walked at every instruction.
+/// Returns the note about waits for the reader of a profile, if there is one. An error states why no such
+/// profile is possible with that engine. `danger` is the reason why stacks cannot be walked at every
+/// instruction.
 pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<Note>, String> {
     match engine {
         _ if !before_3_3::NEEDED => Ok(None),
@@ -27,7 +28,7 @@ pub(super) fn note(engine: Engine, danger: Option<&str>) -> Result<Option<Note>,
     }
 }
 
-/// The reason why `:wall` cannot be measured in this process; nothing when it can.
+/// Returns the reason why `:wall` cannot be measured in this process, or `None` if it can.
 ///
 /// # Errors
 /// Exceptions that were delivered while Ruby was asked.

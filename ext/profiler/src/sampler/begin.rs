@@ -1,7 +1,7 @@
 //! The start of a session.
 //!
-//! The VM lists the threads and their names while the sampler lock is not held. Hooks are installed before that, so a
-//! thread that starts meanwhile registers itself.
+//! The VM lists the threads and their names while the sampler lock is not held. Hooks are installed before
+//! that, so a thread that starts meanwhile registers itself.
 
 use std::sync::atomic::Ordering;
 
@@ -39,7 +39,7 @@ use crate::vm::threads::{Names, RubyThread};
 use crate::{labels, vm};
 use profiler_core::ticking::engine::Engine;
 
-/// Starts everything for one session.
+/// Starts the timers, hooks and threads that one session needs.
 pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<SessionId, NotStarted> {
     let hub = prepare();
     // Exceptions are created only after the lock is released, as creating one runs Ruby.
@@ -60,7 +60,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     }
     labels::sessions_begin();
     let prepared = seen.and_then(|()| labels::adopt_inherited(ruby)).and_then(|()| threads_for(ruby, config));
-    // From here on nothing is asked of Ruby, so no other thread runs and no exception arrives.
+    // From here on Ruby is not called, so no other thread runs and no exception arrives.
     let begun = {
         let mut sampler = enter();
         sampler.starting -= 1;
@@ -77,9 +77,10 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     Ok(begun??)
 }
 
-/// The threads that a session has to register. None of them has ended yet.
+/// Returns the threads that a session has to register. None of them has ended yet.
 fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, magnus::Error> {
-    /// The list is requested at most so often: again if more threads end meanwhile than `recent_exits` keeps.
+    /// The largest number of requests for the list: it is requested again if more threads end meanwhile than
+    /// `recent_exits` keeps.
     const TRIES: usize = 10;
     // A thread that the session does not profile may be blamed for a wait for the GVL.
     if matches!(config.threads, Threads::Current) && !config.spec.measures.wall {
@@ -101,7 +102,7 @@ fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, mag
     vm::threads::only_current(ruby, Names::Omitted)
 }
 
-/// Has a session with a scope profile the calling thread too, from now on.
+/// Adds the calling thread to those that a session with a scope profiles.
 pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error> {
     let Some(hub) = CAPTURE.hub() else { return Ok(()) };
     let me = vm::threads::current(ruby, Names::Omitted)?;
@@ -119,17 +120,18 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     Ok(())
 }
 
-/// Registers a thread, with its labels. `None` if it has ended, is the profiler's own, or the registry is full.
+/// Registers a thread, with its labels. Returns `None` if it has ended, is the profiler's own, or the
+/// registry is full.
 fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadReading> {
     let native_id = thread.native_id?;
     // SAFETY: the GVL is held, and `thread` comes from a list that holds it.
     if unsafe { vm::own_threads::is_own(thread.object) } {
-        // SAFETY: as above.
+        // SAFETY: the GVL is held, and the list keeps the Thread alive.
         unsafe { wait::tag_own(thread.object) };
         return None;
     }
     if thread.current && !threads::hooked() {
-        threads::current(); // retires the thread that was on this native thread before
+        threads::current(); // retires the previous thread on this native thread
     }
     let (cpu_ns, pthread) = match thread.current {
         true => (clock::thread_cpu_ns(), native_thread::pthread_self()),
@@ -148,7 +150,7 @@ fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadReading> {
     Some(state.now(cpu_ns))
 }
 
-/// Installs the handler of SIGPROF, if the session needs it and it is not there. It stays.
+/// Installs the handler of SIGPROF, if the session needs it and it is not installed yet. It stays installed.
 fn own_signal(config: &Config) -> Result<(), Refusal> {
     match sigprof::owner() {
         _ if !config.spec.measures.timed() => {}
@@ -161,13 +163,14 @@ fn own_signal(config: &Config) -> Result<(), Refusal> {
 
 /// The threads that a session profiles.
 struct Profiled {
-    /// All there are and will be if `None`.
+    /// The profiled threads; `None` means all present and future threads.
     threads: Option<Vec<ThreadId>>,
     readings: Vec<ThreadReading>,
 }
 
 impl Profiled {
-    /// Registers the threads that a session wants, which stay until no session is left, and those that others may wait for.
+    /// Registers the threads that a session wants, which stay registered until no session is left, and those
+    /// that other threads may wait for.
     fn among(all: &[RubyThread], hub: &Hub, config: &Config) -> Result<Self, Refusal> {
         let selected = |it: &RubyThread| match &config.threads {
             Threads::All => true,
@@ -218,7 +221,7 @@ impl Sampler {
         self.collector_for(hub, bounds)
     }
 
-    /// Creates the collector, if it is not there. A session that only watches needs none.
+    /// Creates the collector, if it does not exist yet. A session that only watches needs none.
     fn collector_for(&mut self, hub: &'static Hub, bounds: Bounds) -> Result<(), Refusal> {
         if bounds.watch {
             return Ok(());
@@ -226,7 +229,8 @@ impl Sampler {
         self.collector(hub).map_err(Refusal::NoCollector)
     }
 
-    /// Begins a session on those of `all` threads that it wants. `numbered` is its count among those that record fibers.
+    /// Begins a session on those of `all` threads that it wants. `numbered` is its count among the sessions
+    /// that record fibers.
     fn begin(
         &mut self,
         hub: &'static Hub,
@@ -273,7 +277,8 @@ impl Sampler {
             // SAFETY: sessions start with the GVL held.
             unsafe { vm::allocations::total_allocated() }
         });
-        // Objects allocated up to here are not of this session, nor are the Symbols that the first such count allocates.
+        // Objects allocated up to here do not belong to this session, nor do the Symbols that the first such
+        // count allocates.
         allocation::flush();
         let process_cpu_ns = (covers_process && measures.cpu).then(clock::process_cpu_ns);
         let start = ProcessReadings { process_cpu_ns, vm_objects, ..ProcessReadings::now(hub) };
@@ -310,8 +315,9 @@ impl Sampler {
         id
     }
 
-    /// Falls back to the timer of the process where the kernel refuses a timer for a thread, and to timers where it refuses
-    /// counters. The timer of the process could signal a thread that waits, so `:wall` falls back to the ticker too.
+    /// Falls back to the timer of the process if the kernel refuses a timer for a thread, and to timers if it
+    /// refuses counters. The timer of the process could signal a thread that waits, so `:wall` falls back to
+    /// the ticker instead.
     fn fall_back(&mut self, config: &Config, errno: i32) -> Result<(), i32> {
         if config.engine_requested || self.ticks.iter().filter(|it| it.has_ticks()).count() > 1 {
             return Err(errno);

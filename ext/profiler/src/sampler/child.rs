@@ -1,4 +1,4 @@
-//! The sampler in a forked child: it drops what is the parent's and continues the sessions.
+//! The sampler in a forked child: it drops what belongs to the parent and continues the sessions.
 
 use std::sync::atomic::Ordering;
 
@@ -17,8 +17,8 @@ use crate::sampler::state::Sampler;
 use crate::sys::native_thread;
 
 impl Sampler {
-    /// Removes, in a forked child, the sessions that nobody would ever stop: their blocks are on threads that the child
-    /// does not have. `me` is the native id that the thread that forked had in the parent.
+    /// Removes, in a forked child, the sessions that no thread would ever stop: their blocks are on threads
+    /// that the child does not have. `me` is the native id that the thread that forked had in the parent.
     pub(crate) fn remove_orphans(&mut self, me: i32) -> Vec<SessionId> {
         let is_elsewhere = |it: &&Collection| it.bound_to.is_some_and(|thread| thread != me);
         let mut orphans: Vec<_> = self.collections.iter().filter(is_elsewhere).map(|it| it.id).collect();
@@ -31,8 +31,9 @@ impl Sampler {
         orphans
     }
 
-    /// Resets the sampler in a forked child, as the collector thread is the parent's. The handle of that thread is leaked:
-    /// dropping it would touch what the thread may have held. `before` and `me` are as for [`keep_forked`].
+    /// Resets the sampler in a forked child, as the collector thread is the parent's. The handle of that
+    /// thread is leaked: dropping it would touch memory that the thread may have been using. `before` and
+    /// `me` are as for [`keep_forked`].
     pub(crate) fn start_over(&mut self, before: Option<ThreadId>, me: Option<ThreadId>) {
         std::mem::forget(self.collector.take());
         self.inherited = Cumulative::now();

@@ -1,4 +1,5 @@
-//! A collection: a session of the hub, which has a result. Its ticks are its own, or those of the session of which it is a slice.
+//! A collection: a session of the hub, which has a result. Its ticks are its own, or those of the session
+//! that it is a slice of.
 
 use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::SessionId;
@@ -7,18 +8,18 @@ use profiler_core::profile::{LabelSet, Requests};
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::ProcessReadings;
 
-/// See the module.
+/// A session of the hub, with its start, its markers and its requests.
 #[derive(Debug)]
 pub(super) struct Collection {
     pub(super) id: SessionId,
-    /// Its ticks. They have the same id, unless it is a slice.
+    /// The ticks. They have the same id as the collection, unless it is a slice.
     pub(super) ticks: SessionId,
-    /// The scope that it is limited to; everywhere if `None`.
+    /// The scope that the collection is limited to; `None` means everywhere.
     pub(super) scope: Option<ScopeId>,
-    /// The native thread that ends it, if it is bound to one.
+    /// The native thread that ends the collection, if it is bound to one.
     pub(super) bound_to: Option<i32>,
     pub(super) start: ProcessReadings,
-    /// The longest interval of its ticks since then, ns.
+    /// The longest interval of the ticks since the start, in nanoseconds.
     pub(super) widest_ns: u64,
     pub(super) markers: Markers,
     /// The labels that requests must have to count.
@@ -27,7 +28,8 @@ pub(super) struct Collection {
 }
 
 impl Collection {
-    /// Goes on from the end of what was taken. Its ticks come at that interval now, ns.
+    /// Continues from the end of what was taken. `ticks_each_ns` is the present interval of the ticks in
+    /// nanoseconds.
     pub(super) fn rotate(&mut self, end: &ProcessReadings, ticks_each_ns: u64) {
         self.start = self.start.next(end);
         self.widest_ns = ticks_each_ns;
@@ -35,7 +37,7 @@ impl Collection {
         self.requests = Requests::default();
     }
 
-    /// Whether it has the ticks of another one.
+    /// Returns whether the collection uses the ticks of another one.
     pub(super) fn is_slice(&self) -> bool {
         self.id != self.ticks
     }

@@ -1,8 +1,9 @@
 //! The time for which the kernel kept this process from a CPU, by the kernel's own count.
 //!
-//! Each thread has its run delay in `/proc/self/task/*/schedstat`: it could run, and others had the CPU. The cgroup has the time
-//! for which its quota was used up in `cpu.stat`, which its threads share. Both take files to be read, so the collector takes the
-//! first readings of a session, and a session that ends before that has none.
+//! The run delay of each thread is in `/proc/self/task/*/schedstat`: the time for which it could run, but
+//! others had the CPU. The time for which the quota of the cgroup was used up is in `cpu.stat`, and its
+//! threads share it. Both require reading files, so the collector takes the first readings of a session, and
+//! a session that ends before that has none.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,24 +14,26 @@ use crate::engine::ticker;
 use crate::sampler::readings::COLLECTOR_ID;
 use crate::threads::own;
 
-/// The most threads whose run delay is read, as each takes some 10 us.
+/// The largest number of threads whose run delay is read, as each takes some 10 us.
 const MAX_THREADS: usize = 64;
 
 /// The readings of a session.
 #[derive(Clone, Debug)]
 pub(crate) enum CpuWaits {
-    /// It is not about the whole process, or was paused.
+    /// The session does not cover the whole process, or was paused.
     NotAsked,
-    /// The collector takes the first readings.
+    /// The collector will take the first readings.
     Asked,
-    /// Readings since the threads and the cgroup began.
+    /// Readings at the start of the present part of the session. The kernel counts since the threads and the
+    /// cgroup began.
     Since(Readings),
 }
 
-/// See [`CpuWaits::Since`].
+/// Readings of the run delays and the throttling, for [`CpuWaits::Since`].
 #[derive(Clone, Debug)]
 pub(crate) struct Readings {
-    /// The run delay of each native thread, ns; `None` where one could not be read, or they are too many.
+    /// The run delay of each native thread in nanoseconds; `None` if one could not be read, or there are too
+    /// many.
     delays: Option<Vec<(i32, u64)>>,
     throttled_ns: Option<u64>,
 }
@@ -40,7 +43,8 @@ impl Readings {
         Self { delays: run_delays(), throttled_ns: throttled_ns() }
     }
 
-    /// The run delay of the threads that live now, and the throttling, since `earlier`, ns.
+    /// Returns the run delay of the threads that live now, and the throttling, since `earlier`, in
+    /// nanoseconds.
     fn since(&self, earlier: &Self) -> (u64, u64) {
         let delays = self.delays.as_ref().zip(earlier.delays.as_ref()).map_or(0, |(now, then)| {
             let before = |id: i32| then.iter().find(|it| it.0 == id).map_or(0, |it| it.1);
@@ -52,7 +56,8 @@ impl Readings {
 }
 
 impl CpuWaits {
-    /// The run delay and the throttling since the first readings, ns, and what the next part of the session begins with.
+    /// Returns the run delay and the throttling since the first readings, in nanoseconds, and the value with
+    /// which the next part of the session begins.
     pub(super) fn rotate(&self) -> ((u64, u64), Self) {
         match self {
             Self::Since(then) => {
@@ -63,7 +68,7 @@ impl CpuWaits {
         }
     }
 
-    /// The same in a child that was just forked: its thread has not waited yet. Nothing is read there.
+    /// Returns the value for a child that was just forked: its thread has not waited yet. This reads no file.
     pub(super) fn of_child(&self) -> Self {
         match self {
             Self::NotAsked => Self::NotAsked,
@@ -72,7 +77,7 @@ impl CpuWaits {
     }
 }
 
-/// The run delays of all native threads but our own.
+/// Returns the run delays of all native threads except our own.
 fn run_delays() -> Option<Vec<(i32, u64)>> {
     let mut delays = Vec::new();
     for task in fs::read_dir("/proc/self/task").ok()?.take(MAX_THREADS + 1) {
@@ -93,12 +98,13 @@ fn run_delays() -> Option<Vec<(i32, u64)>> {
 }
 
 fn throttled_ns() -> Option<u64> {
-    /// The file that has it, once it was looked for; leaked. A process seldom moves to another cgroup. It is no `OnceLock`: a
-    /// child that is forked while the collector looks would wait for that for ever.
+    /// The file with the throttling, once it was searched for; leaked. A process seldom moves to another
+    /// cgroup. This is not a `OnceLock`: a child that is forked while the collector searches would wait for
+    /// that for ever.
     static PLACE: AtomicPtr<Option<PathBuf>> = AtomicPtr::new(null_mut());
     let read = |place: &PathBuf| throttled(&fs::read_to_string(place).ok()?);
     // Acquire pairs with the Release below.
-    // SAFETY: it is null, or was leaked.
+    // SAFETY: the pointer is null, or was leaked.
     if let Some(place) = unsafe { PLACE.load(Ordering::Acquire).as_ref() } {
         return place.as_ref().and_then(read);
     }
@@ -106,15 +112,17 @@ fn throttled_ns() -> Option<u64> {
     let place = own.lines().flat_map(places).find(|place| read(place).is_some());
     let throttled_ns = place.as_ref().and_then(read);
     let found = Box::into_raw(Box::new(place));
-    // An exchange, as LLVM 19 makes a flag of a pointer that is only stored, and then cannot compile its own load.
+    // This is an exchange, as LLVM 19 turns a pointer that is only stored into a flag, and then cannot
+    // compile its own load.
     if PLACE.compare_exchange(null_mut(), found, Ordering::Release, Ordering::Relaxed).is_err() {
-        // SAFETY: it is ours, and was not stored.
+        // SAFETY: the box is ours, and was not stored.
         drop(unsafe { Box::from_raw(found) });
     }
     throttled_ns
 }
 
-/// The files that may have the throttling of a line of `/proc/self/cgroup`. A container may see its own cgroup as the root.
+/// Returns the files that may have the throttling, for a line of `/proc/self/cgroup`. A container may see its
+/// own cgroup as the root.
 fn places(line: &str) -> Vec<PathBuf> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };
@@ -127,7 +135,8 @@ fn places(line: &str) -> Vec<PathBuf> {
     mounts.iter().flat_map(|mount| [place(mount, path), place(mount, "")]).collect()
 }
 
-/// The time in the text of a `cpu.stat`: in microseconds in version 2 of cgroups, in nanoseconds before.
+/// Returns the time from the text of a `cpu.stat`: it is in microseconds in version 2 of cgroups, in
+/// nanoseconds before.
 fn throttled(text: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let (name, number) = line.split_once(' ')?;

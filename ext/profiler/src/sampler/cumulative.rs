@@ -1,4 +1,4 @@
-//! The counters that go on in a forked child.
+//! Counters that continue in a forked child.
 //!
 //! The child notes what it inherited, and subtracts it.
 
@@ -9,27 +9,27 @@ use profiler_core::record::counters::Counts;
 use crate::shared::CAPTURE;
 use crate::threads;
 
-/// Counters that go on in a forked child, where a part of them is the parent's.
+/// Counters that continue in a forked child, where a part of them belongs to the parent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cumulative {
     /// The fates of all ticks.
     pub(super) counts: Counts,
-    /// Time spent in signal handlers, ns.
+    /// The time spent in signal handlers, in nanoseconds.
     pub(super) handler_ns: u64,
 }
 
 impl Cumulative {
-    /// Nothing, which is the parent's part in a process that was not forked.
+    /// Returns zeros, which is the parent's part in a process that was not forked.
     pub(super) const fn nothing() -> Self {
         Self { counts: Counts::nothing(), handler_ns: 0 }
     }
 
-    /// All up to now. Loads alone: a child that was just forked calls it.
+    /// Returns all counts up to now. Consists of loads alone: a child that was just forked calls it.
     pub(super) fn now() -> Self {
         Self { counts: counts(), handler_ns: handler_ns() }
     }
 
-    /// The part that came after `before`.
+    /// Returns the part that was counted after `before`.
     pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             counts: self.counts.since(&before.counts),
@@ -42,8 +42,9 @@ fn counts() -> Counts {
     CAPTURE.hub().map(|hub| hub.counters.read()).unwrap_or_default()
 }
 
-/// Time spent in signal handlers. A state that is freed meanwhile counts twice for an instant. So the highest reading holds until
-/// the others have come up to it: a counter that fell would be taken for one that began anew.
+/// Returns the time spent in signal handlers. A state that is freed meanwhile counts twice for an instant. So
+/// the highest reading is returned until the others have caught up with it: a counter that fell would be
+/// mistaken for one that restarted.
 fn handler_ns() -> u64 {
     static HIGHEST: AtomicU64 = AtomicU64::new(0);
     let now_ns = threads::handler_ns();

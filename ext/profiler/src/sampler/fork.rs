@@ -1,22 +1,24 @@
 //! The handling of forks: a child inherits locks, the collector thread and timers that it must not use.
 //!
-//! The hooks of `pthread_atfork` run at every fork, also at that of `Process.daemon`. Before a fork the locks are taken, so
-//! that none is held by a thread that the child does not have. In the child the sessions forget what they recorded, which
-//! is the parent's, and go on with the one thread that exists. A collector thread and timers come when Ruby runs again: a
-//! child that only turns into another program never gets them.
+//! The hooks of `pthread_atfork` run at every fork, including that of `Process.daemon`. Before a fork the
+//! locks are taken, so that none is held by a thread that the child does not have. In the child the sessions
+//! forget what they recorded, as it belongs to the parent, and continue with the one thread that exists. A
+//! collector thread and timers are created when Ruby runs again: a child that only turns into another program
+//! never gets them.
 //!
-//! In the child, capture is off and walking buffers are free, as the threads that held them are not here. The registry
-//! forgets all threads but the one that forked, which gets a new id and a CPU clock of 0. Label sets stay, as their ids
-//! are on fibers. A session that profiled this thread continues to do so, and one that profiled only others profiles
-//! nobody. A session whose block is on a thread that is not here is over, as nobody would ever end it.
+//! In the child, capture is off and walking buffers are free, as the threads that held them are not here. The
+//! registry forgets all threads except the one that forked, which gets a new id and a CPU clock of 0. Label
+//! sets stay, as their ids are on fibers. A session that profiled this thread continues to do so, and one
+//! that profiled only others profiles no thread. A session whose block is on a thread that is not here is
+//! over, as no thread would ever end it.
 //!
-//! Nothing is counted twice, as what was in the ring or in an aggregate at that instant stays the parent's and is wiped
-//! from the copy. Nothing is lost, as the child's account opens at 0 and its first record carries the time since,
-//! whether or not a timer was there. Neither kind of timer is inherited, so none ticks twice. `spec/laws/forks_spec.rb`
-//! ends and begins processes in every way and adds the files up.
+//! No time is counted twice: whatever was in the ring or in an aggregate at that instant stays the parent's
+//! and is wiped from the copy. No time is lost: the child's account opens at 0 and its first record carries
+//! the time since, with or without a timer. Neither kind of timer is inherited, so none ticks twice.
+//! `spec/laws/forks_spec.rb` ends and begins processes in every way and adds the files up.
 //!
-//! A child of `vfork` shares the memory of its parent until it is another program. The hooks do not run there, and have
-//! nothing to do.
+//! A child of `vfork` shares the memory of its parent until it is another program. The hooks do not run
+//! there, and need not.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -37,7 +39,7 @@ use crate::sys::native_thread;
 use crate::threads::{self, ThreadState};
 use crate::vm::{self, jobs::Job};
 
-/// Whether this is a forked child whose sessions have not been continued yet.
+/// True in a forked child whose sessions have not been continued yet.
 static PENDING: AtomicBool = AtomicBool::new(false);
 
 /// The job that continues the sessions of a forked child.
@@ -57,13 +59,13 @@ struct Held {
 
 struct Forking(UnsafeCell<Option<Held>>);
 
-// SAFETY: libc calls `before` and then `in_parent` or `in_child` on the one thread that forks, under
-// its own lock; in the child there is no other thread.
+// SAFETY: libc calls `before` and then `in_parent` or `in_child` on the one thread that forks, under its own
+// lock; in the child there is no other thread.
 unsafe impl Sync for Forking {}
 
 static FORKING: Forking = Forking(UnsafeCell::new(None));
 
-/// Installs the three hooks. Call it once; they stay for ever.
+/// Installs the three hooks. Must be called once; they stay for ever.
 pub(crate) fn install() {
     // SAFETY: plain functions that live as long as the process.
     unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
@@ -118,7 +120,8 @@ unsafe extern "C" fn in_child() {
     held.sampler.start_over(before, me.map(ThreadState::id));
     if !held.sampler.ticks.is_empty() || !orphans.is_empty() || threads::hooked() {
         PENDING.store(true, Ordering::Relaxed);
-        // SAFETY: sessions only exist once the job is known; a VM that is gone does not fork.
+        // SAFETY: sessions only exist once the job is registered, and a fork implies that the VM still
+        // exists.
         unsafe { CONTINUE_SESSIONS.trigger() };
     }
 }
@@ -127,7 +130,8 @@ unsafe extern "C" fn continue_sessions(_data: *mut std::ffi::c_void) {
     continue_after_fork();
 }
 
-/// The id of this process, read once: libc no longer caches it, and a session is short. Valid only after [`install`].
+/// Returns the id of this process, read once: libc no longer caches it, and a session is short. Valid only
+/// after [`install`].
 pub(crate) fn pid() -> u32 {
     match PID.load(Ordering::Relaxed) {
         0 => {
@@ -139,7 +143,8 @@ pub(crate) fn pid() -> u32 {
     }
 }
 
-/// Locks the sampler for a call from Ruby. In a forked child, the first such call continues the sessions. Needs the GVL.
+/// Locks the sampler for a call from Ruby. In a forked child, the first such call continues the sessions.
+/// Needs the GVL.
 pub(crate) fn enter() -> MutexGuard<'static, Sampler> {
     let mut sampler = lock();
     if let (true, Some(hub)) = (PENDING.swap(false, Ordering::Relaxed), CAPTURE.hub()) {
@@ -148,7 +153,8 @@ pub(crate) fn enter() -> MutexGuard<'static, Sampler> {
     sampler
 }
 
-/// Continues the sessions of a forked child now, for calls that read what is captured before they lock. Needs the GVL.
+/// Continues the sessions of a forked child now, for calls that read captured data before they lock. Needs
+/// the GVL.
 pub(crate) fn continue_after_fork() {
     if PENDING.load(Ordering::Relaxed) {
         drop(enter());

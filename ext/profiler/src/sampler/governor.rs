@@ -1,11 +1,12 @@
-//! The governor of the sessions that have a largest overhead: where its readings come from, and what it changes.
+//! The governor of sessions with a `max_overhead`: where its readings come from, and what it changes.
 //!
-//! It compares what we used with what the process used, a few times a second. What we used is the time of handlers and
-//! hooks, the CPU time of our native threads, and an estimate for each tick. The CPU time of our Ruby threads is in the
-//! header's cost and not here: they build and deliver profiles, and no interval would lessen that.
+//! A few times a second it compares the profiler's own use with that of the process. The own use is the time
+//! of handlers and hooks, the CPU time of our native threads, and an estimate for each tick. The CPU time of
+//! our Ruby threads is in the overhead that the header states, but not here: they build and deliver profiles,
+//! and no interval would lessen that.
 //!
-//! Use beyond the share is a debt, which outlives the session. A thread gets its new interval after its next
-//! tick, so threads that sleep cost nothing, however many they are.
+//! Use beyond the limit is a debt, which outlives the session. A thread gets its new interval after its next
+//! tick, so threads that sleep cost nothing, however many there are.
 
 use std::sync::atomic::Ordering;
 
@@ -19,10 +20,12 @@ use crate::sampler::timers;
 use crate::sys::clock;
 use crate::threads;
 
-/// The CPU time that the kernel takes to deliver a tick, ns, which no clock of ours shows. This is what a guest of a hypervisor
-/// takes, where timer interrupts are expensive (bench/README.md). Elsewhere sessions cost less than they may.
+/// The CPU time in nanoseconds that the kernel takes to deliver a tick, which no clock of ours shows. The
+/// value is that of a guest of a hypervisor, where timer interrupts are expensive (bench/README.md). On other
+/// machines sessions use less than they may.
 const DELIVERY_NS: u64 = 20_000;
-/// The time beyond that, ns, where the ticker samples wall clocks: its ticks wake threads that wait (bench/README.md).
+/// The additional time in nanoseconds if the ticker samples wall clocks: its ticks wake threads that wait
+/// (bench/README.md).
 const WAKING_NS: u64 = 60_000;
 
 fn readings() -> Readings {
@@ -37,9 +40,10 @@ fn readings() -> Readings {
     }
 }
 
-/// Widens or narrows the intervals of governed sessions, if that is due. For the collector, which needs no GVL for it.
+/// Widens or narrows the intervals of governed sessions, if that is due. For the collector, which needs no
+/// GVL for it.
 pub(super) fn govern() {
-    // Held, so that no session starts or stops meanwhile, and no process forks.
+    // The lock is held so that no session starts or stops meanwhile, and no process forks.
     let Some(mut sampler) = try_lock() else { return };
     let Some((_, finest_ns)) = sampler.governed else { return };
     if sampler.governor.step(readings(), finest_ns) {
@@ -49,7 +53,8 @@ pub(super) fn govern() {
 }
 
 impl Sampler {
-    /// The least share and the finest interval of the sessions that have a largest overhead, if there are any.
+    /// Returns the smallest `max_overhead` and the finest interval of the sessions that have one, if there
+    /// are any.
     fn find_governed(&self) -> Option<(f64, u64)> {
         let governed = self.ticks.iter().filter(|it| !it.paused);
         governed
@@ -57,7 +62,7 @@ impl Sampler {
             .reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)))
     }
 
-    /// Begins or ends to govern, as sessions have come or gone.
+    /// Starts or stops governing, after sessions have started or ended.
     pub(super) fn regovern(&mut self) {
         let governed = self.find_governed();
         if governed != self.governed {
@@ -73,7 +78,7 @@ impl Sampler {
         self.note_widening();
     }
 
-    /// Begins anew in a forked child, which has neither used nor owes anything.
+    /// Resets the governor in a forked child, which has neither used any time nor owes any.
     pub(super) fn govern_child(&mut self) {
         self.governor = Governor::new();
         self.governed = None;
@@ -88,7 +93,7 @@ impl Sampler {
 }
 
 impl Ticks {
-    /// The interval at which it ticks, ns.
+    /// Returns the interval in nanoseconds at which these ticks come.
     pub(super) fn ticks_each_ns(&self, governor: &Governor) -> u64 {
         match self.max_overhead {
             Some(_) => governor.widened(self.interval_ns),

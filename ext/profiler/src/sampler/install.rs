@@ -12,11 +12,11 @@ use crate::sampler::{fork, keepers, mark, running, tables, thread_hooks};
 use crate::shared::CAPTURE;
 use crate::{labels, vm};
 
-/// 512 KiB: some 1,100 records of 50 frames.
+/// The size of the ring, 512 KiB: some 1,100 records of 50 frames.
 const RING_WORDS: usize = 64 * 1024;
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 
-/// The hub, which the first call creates. Needs the GVL.
+/// Returns the hub, which the first call creates. Needs the GVL.
 pub(super) fn prepare() -> &'static Hub {
     if let Some(hub) = CAPTURE.hub() {
         return hub;
@@ -34,13 +34,13 @@ pub(super) unsafe fn install_once() {
     if INSTALLED.swap(true, Ordering::Relaxed) {
         return;
     }
-    // SAFETY: the GVL is held; each of these is called this once.
+    // SAFETY: the GVL is held; each of these is called only once.
     unsafe {
         vm::root::install(mark::mark, mark::compact, end);
         handler::AT_SAFEPOINT.register();
         CAPTURE.set_block_job(&block::AT_BLOCK_END);
         vm::gc::load_symbols();
-        vm::allocations::total_allocated(); // the first time makes Symbols, which the mark function may not
+        vm::allocations::total_allocated(); // the first call creates Symbols, which the mark function may not
         fork::CONTINUE_SESSIONS.register();
         CAPTURE.set_resync_job(&labels::RESYNC);
         running::DISCARD_ABANDONED.register();
@@ -54,9 +54,11 @@ pub(super) unsafe fn install_once() {
     fork::install();
 }
 
-/// *Runs on:* the main thread, as the VM shuts down: from here on its functions must not be called.
+/// Ends all ticks: from here on the VM's functions must not be called.
+///
+/// *Runs on:* the main thread, as the VM shuts down.
 unsafe extern "C" fn end(_data: *mut c_void) {
     stop_ticks();
-    ticker::wait_for_round(); // it triggers jobs
+    ticker::wait_for_round(); // triggers jobs
     allocation::end();
 }

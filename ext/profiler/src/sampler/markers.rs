@@ -2,14 +2,14 @@
 
 use profiler_core::profile::{Marker, Thread};
 
-/// The most markers that a session keeps.
+/// The largest number of markers that a session keeps.
 const MAX_MARKERS: usize = 10_000;
 
 /// The markers of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Markers {
     pub(crate) list: Vec<Marker>,
-    /// The number of those that were too many.
+    /// The number of markers beyond the limit, which were dropped.
     pub(crate) refused: u64,
 }
 
@@ -17,16 +17,16 @@ pub(crate) struct Markers {
 pub(super) struct Interval<'a> {
     pub(super) name: &'a str,
     pub(super) thread: Thread,
-    /// Its begin and its end on the monotonic clock, ns.
+    /// The start and the end on the monotonic clock, in nanoseconds.
     pub(super) started_ns: u64,
     pub(super) now_ns: u64,
-    /// Its end on the real-time clock, ns since 1970.
+    /// The end on the real-time clock, in nanoseconds since 1970.
     pub(super) at_ns: u64,
 }
 
 impl Markers {
-    /// Records the interval in a session that began at `began_ns` on the monotonic clock. If that was within the interval, it
-    /// records the rest of it.
+    /// Records the interval in a session that began at `began_ns` on the monotonic clock. If the session
+    /// began within the interval, records the rest of it.
     pub(super) fn push(&mut self, it: &Interval<'_>, began_ns: u64) {
         if self.list.len() >= MAX_MARKERS {
             self.refused += 1;

@@ -1,8 +1,8 @@
-//! The sampler of the process: hooks, timers, ring and collector thread. It runs while there is a session. Everything that
-//! it needs is created at the first start and then kept.
+//! The sampler of the process: hooks, timers, ring and collector thread. It runs while there is a session.
+//! All its parts are created at the first start and then kept.
 //!
-//! All functions but `give_up` need the GVL. The sampler lock is taken before the drain lock. It is never held while the VM is
-//! called in a way that could switch threads.
+//! All functions except `give_up` need the GVL. The sampler lock is taken before the drain lock. It is never
+//! held while the VM is called in a way that could switch threads.
 
 mod begin;
 mod child;

@@ -1,4 +1,4 @@
-//! Readings of clocks and counters when a session starts.
+//! Readings of clocks and counters at the start of a session.
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -11,7 +11,8 @@ use crate::sys::clock;
 use crate::threads;
 use crate::vm;
 
-/// A difference between two clocks that is a step, and not the drift that NTP corrects while it goes on.
+/// The difference between two clocks from which on it is a step, and not the drift that NTP corrects
+/// gradually.
 const CLOCK_STEP_NS: u64 = 1_000_000_000;
 
 /// The clocks and counters when a session started, or was continued in a forked child.
@@ -20,16 +21,16 @@ pub(crate) struct ProcessReadings {
     pub(crate) at_ns: u64,
     pub(crate) monotonic_ns: u64,
     pub(crate) counts: Counts,
-    /// Sets of labels that were not kept apart.
+    /// The number of label sets that were not kept apart.
     pub(crate) labels_refused: u64,
     pub(crate) handler_ns: u64,
-    /// The CPU time of all our threads, ns.
+    /// The CPU time of all our threads, in nanoseconds.
     pub(crate) collector_ns: u64,
-    /// The objects that our own threads allocated while objects were counted.
+    /// The number of objects that our own threads allocated while objects were counted.
     pub(crate) own_objects: u64,
-    /// CPU clock of the process, for a session that covers all of it.
+    /// The CPU clock of the process, for a session that covers all of it.
     pub(crate) process_cpu_ns: Option<u64>,
-    /// Objects allocated so far by the VM's count, for a session that covers all of them.
+    /// The number of objects allocated so far by the VM's count, for a session that covers all of them.
     pub(crate) vm_objects: Option<u64>,
 }
 
@@ -48,8 +49,8 @@ impl ProcessReadings {
         }
     }
 
-    /// The time of day of the start, ns, by the clock as it is now. Where that was set since, the old one is of no use: an engine
-    /// refuses a window that began an hour ago or lies in the future.
+    /// Returns the time of day of the start in nanoseconds, by the present clock. If the clock was set since,
+    /// the old time is useless: an engine refuses a window that began an hour ago or lies in the future.
     pub(crate) fn time_of_day_ns(&self) -> u64 {
         let since_ns = clock::monotonic_ns().saturating_sub(self.monotonic_ns);
         let by_now_ns = clock::realtime_ns().saturating_sub(since_ns);
@@ -60,7 +61,8 @@ impl ProcessReadings {
         }
     }
 
-    /// The readings of a session that goes on from `now`. With the GVL, and no allocation since `now`.
+    /// Returns the readings of a session that continues from `now`. With the GVL, and no allocation since
+    /// `now`.
     pub(super) fn next(&self, now: &Self) -> Self {
         Self {
             process_cpu_ns: self.process_cpu_ns.map(|_| clock::process_cpu_ns()),
@@ -73,7 +75,7 @@ impl ProcessReadings {
     }
 }
 
-/// CPU time that the collector thread has used, ns.
+/// The CPU time that the collector thread has used, in nanoseconds.
 pub(super) static COLLECTOR_NS: AtomicU64 = AtomicU64::new(0);
 /// The native id of the collector thread; 0 before the first one.
 pub(super) static COLLECTOR_ID: AtomicI32 = AtomicI32::new(0);

@@ -1,9 +1,9 @@
-//! The upkeep for the sessions that there are: collector thread, timers, hooks.
+//! The upkeep for the present sessions: collector thread, timers, hooks.
 //!
-//! The last session takes timers and hooks away. Nothing is kept for the next session but the handler, the mark root,
-//! the fork hooks, the collector and the ticker, if it was needed; the two threads sleep. Timers and hooks that were
-//! kept between two requests saved 6 to 15 us of the 80 that a recorded request costs. That is 0.5 % of a request of 2
-//! ms: too little to defend a second state of the sampler.
+//! The last session removes timers and hooks. For the next session only the handler, the mark root, the fork
+//! hooks, the collector and, if it was needed, the ticker are kept; the two threads sleep. Keeping timers and
+//! hooks between two requests saved 6 to 15 us of the 80 that a recorded request costs. That is 0.5 % of a
+//! request of 2 ms: too little to justify a second state of the sampler.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,10 +26,11 @@ use crate::sys::{clock, native_thread, sigprof};
 use crate::threads::{self, Registry};
 use crate::vm::allocations::LARGEST_SLOT;
 
-/// Whether the collector thread died of a bug. Sessions drain the ring by themselves at stop, so they still end well.
+/// True if a bug ended the collector thread. Sessions then drain the ring by themselves at stop, so they
+/// still end well.
 static COLLECTOR_FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the collector thread died.
+/// Returns whether the collector thread has died.
 pub(crate) fn collector_failed() -> bool {
     COLLECTOR_FAILED.load(Ordering::Relaxed)
 }
@@ -71,7 +72,7 @@ impl Sampler {
         }
     }
 
-    /// Whether a session gets samples, so that somebody has to drain them.
+    /// Returns whether a session gets samples, which some thread has to drain.
     pub(super) fn has_samples(&self) -> bool {
         self.ticks.iter().any(Ticks::has_samples)
     }
@@ -93,7 +94,7 @@ impl Sampler {
         });
     }
 
-    /// The timers that the sessions need now.
+    /// Returns the plan of the timers that the sessions need now.
     pub(super) fn plan(&self) -> Plan<'_> {
         let running = self.ticks.iter().filter(|it| !it.paused);
         let demands = running.map(|it| it.demand(&self.governor));
@@ -154,14 +155,14 @@ pub(crate) fn stop_ticks() {
     timers::disarm_all();
 }
 
-/// Gives up all sessions that measure time, as when somebody else wants SIGPROF. They keep what they have recorded. Runs on
-/// any thread, with or without the GVL.
+/// Gives up all sessions that measure time, as when other code claims SIGPROF. They keep what they have
+/// recorded. Runs on any thread, with or without the GVL.
 pub(crate) fn give_up(why: &'static str) {
     give_up_in(&mut lock(), why);
 }
 
-/// Gives up these sessions if SIGPROF has another handler. The lock decides: a session that begins meanwhile
-/// installs our handler under it.
+/// Gives up these sessions if SIGPROF has another handler. The lock makes the check reliable: a session that
+/// begins meanwhile installs our handler under it.
 fn give_up_if_taken() {
     let is_ours = || sigprof::owner() == sigprof::Owner::Us;
     if is_ours() {

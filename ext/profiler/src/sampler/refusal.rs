@@ -1,15 +1,15 @@
-//! The reasons why a session cannot start or go on, as values. `api` turns them into exceptions.
+//! The reasons why a session cannot start or continue, as values. `api` turns them into exceptions.
 
 use profiler_core::ticking::engine::Engine;
 
-/// The reason why a session cannot start or go on.
+/// The reason why a session cannot start or continue.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// Sessions are running with another engine.
     EngineTaken(Engine),
-    /// Somebody else handles SIGPROF.
+    /// Other code handles SIGPROF.
     HandlerTaken,
-    /// Somebody else has armed the timer of the process.
+    /// Other code has armed the timer of the process.
     TimerTaken,
     /// None of the requested threads is alive.
     NoThreads,

@@ -26,8 +26,8 @@ use crate::vm::jobs::Job;
 use crate::vm::threads::{Names, RubyThread};
 
 impl Ticks {
-    /// Records the stack of each thread that still waits, or of those that do inside `scope`. A wait would else show only once it
-    /// is over.
+    /// Records the stack of each thread that still waits, or only of those inside `scope`. Otherwise a wait
+    /// would appear only once it is over.
     pub(super) fn record_open_waits(&self, hub: &Hub, named: &[RubyThread], scope: Option<ScopeId>) {
         if !self.measures.wall || self.paused {
             return;
@@ -38,7 +38,7 @@ impl Ticks {
             threads::live().filter(|it| it.walls.is_blocked() && self.profiles(it.id())).filter(is_inside)
         {
             if named.iter().any(|it| it.object == state.object()) {
-                // SAFETY: Ruby has just listed the thread as alive, and the GVL was not let go of since.
+                // SAFETY: Ruby has just listed the thread as alive, and the GVL was not released since.
                 unsafe { wait::record_open(hub, state) };
                 hub.drain_batch(&Registry);
             }
@@ -56,18 +56,18 @@ impl Ticks {
     }
 }
 
-/// Sessions whose objects the GC has freed, and which nobody can stop any more.
+/// The sessions whose objects the GC has freed, so that no caller can stop them any more.
 static ABANDONED: Mutex<Vec<SessionId>> = Mutex::new(Vec::new());
 
-/// The job that discards them, where Ruby checks its interrupts.
+/// The job that discards these sessions, where Ruby checks its interrupts.
 pub(crate) static DISCARD_ABANDONED: Job = Job::new(discard_abandoned);
 
-/// Has a session discarded soon, as its object is being freed.
+/// Requests that a session is discarded soon, as its object is being freed.
 ///
 /// *Runs on:* the thread that collects garbage. *GVL:* held.
 pub(crate) fn abandon(session: SessionId) {
     ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push(session);
-    // SAFETY: a session has begun, so the job is known.
+    // SAFETY: a session has begun, so the job is registered.
     unsafe { DISCARD_ABANDONED.trigger() };
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn pause(session: SessionId) {
 }
 
 impl Ticks {
-    /// Pauses, as far as that collection of theirs is concerned.
+    /// Pauses these ticks on behalf of that collection.
     pub(super) fn pause(&mut self, collection: &mut Collection, hub: &Hub) {
         self.paused = true;
         // Readings of the whole process would include the pause.
@@ -127,7 +127,7 @@ impl Ticks {
     }
 }
 
-/// Resumes the session. The error is the reason why it cannot, if it was given up.
+/// Resumes the session. If it was given up, returns the reason as an error.
 pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     let mut sampler = enter();
     let Some(ticks) = sampler.ticks(session).filter(|it| it.paused) else { return Ok(()) };
@@ -144,30 +144,31 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Opens or closes a window of a session that has windows. Others, and those that are over, stay as they are. Needs the GVL.
+/// Opens or closes a window of a session that has windows. No-op for other sessions, and for those that are
+/// over. Needs the GVL.
 pub(crate) fn sample_objects(session: SessionId, open: bool) {
     let mut sampler = enter();
     let (Some(hub), Some(ticks)) = (CAPTURE.hub(), sampler.ticks(session)) else { return };
     let Some(windows) = ticks.windows.as_mut().filter(|it| it.is_open() != open) else { return };
     windows.set_open(open, clock::monotonic_ns());
-    // Objects up to here are still in the window before, of this session or of others.
+    // Objects up to here still belong to the previous window, of this session or of others.
     allocation::flush();
     hub.rest_objects(session, &Registry, !open);
     sampler.apply_object_demand();
 }
 
-/// Whether there is a session with samples.
+/// Returns whether there is a session with samples.
 pub(crate) fn any() -> bool {
     enter().has_samples()
 }
 
-/// Whether there is a session that is not limited to a scope.
+/// Returns whether there is a session that is not limited to a scope.
 pub(crate) fn any_unscoped() -> bool {
     enter().each().any(|(ticks, it)| ticks.has_samples() && it.scope.is_none())
 }
 
-/// Records a marker in the sessions that profile the calling thread: it did what it calls `name` since `started_ns` on the
-/// monotonic clock. `info` returns the thread with its name.
+/// Records a marker in the sessions that profile the calling thread: the interval `name`, which began at
+/// `started_ns` on the monotonic clock. `info` returns the thread with its name.
 pub(crate) fn record_marker(name: &str, started_ns: u64, info: impl FnOnce() -> Option<Thread>) {
     if !vm::process::on_main_ractor() {
         return; // no session profiles its threads, and the holder of the lock may wait for all Ractors to stop
@@ -188,8 +189,8 @@ pub(crate) fn record_marker(name: &str, started_ns: u64, info: impl FnOnce() -> 
     }
 }
 
-/// Counts a request that ends now on the calling thread in the sessions that profile it, but for those of single requests. `all` are
-/// its labels with those around it, by which sessions select.
+/// Counts a request that ends now on the calling thread, in the sessions that profile it, except those of
+/// single requests. `all` are its labels together with those around it, by which sessions select.
 pub(crate) fn count_request(own: &LabelSet, all: &LabelSet, took_ns: u64) {
     let Some(me) = threads::current().map(|it| it.id()) else { return };
     let mut sampler = enter();
@@ -200,18 +201,18 @@ pub(crate) fn count_request(own: &LabelSet, all: &LabelSet, took_ns: u64) {
     }
 }
 
-/// Whether the session has begun and not ended, be it paused or not.
+/// Returns whether the session has begun and not ended, even if it is paused.
 pub(crate) fn is_running(session: SessionId) -> bool {
     enter().find(session).is_some()
 }
 
-/// Whether the session is paused.
+/// Returns whether the session is paused.
 pub(crate) fn is_paused(session: SessionId) -> bool {
     enter().ticks(session).is_some_and(|it| it.paused)
 }
 
-/// Ends the sampling of objects in all sessions, or with `heap_alone` in those that track live objects. These keep the
-/// objects that are live now. Needs the GVL.
+/// Ends the sampling of objects in all sessions, or with `heap_alone` in those that track live objects. These
+/// keep the objects that are live now. Needs the GVL.
 pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
     let mut sampler = enter();
     let Some(hub) = CAPTURE.hub() else { return };
@@ -241,7 +242,7 @@ pub(crate) fn hold_collector(hold: bool) {
     }
 }
 
-/// The threads that a session's result may name, as Ruby lists them with their names.
+/// Returns the threads that a session's result may name, as Ruby lists them with their names.
 pub(crate) fn result_threads(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Threads, magnus::Error> {
     let own = threads::current_native_cached().map(|state| state.id());
     let is_own = |id: &ThreadId| Some(*id) == own;
@@ -253,7 +254,7 @@ pub(crate) fn result_threads(ruby: &Ruby, session: SessionId) -> Result<vm::thre
     vm::threads::list(ruby, Names::Included)
 }
 
-/// The live threads, with their clocks and labels.
+/// Returns the live threads, with their clocks and labels.
 pub(super) fn thread_readings() -> Vec<ThreadReading> {
     threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
 }

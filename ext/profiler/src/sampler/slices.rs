@@ -1,16 +1,18 @@
 //! Slices: single scopes of a running session, each with a result of its own.
 //!
-//! A slice starts no timers and no hooks, as its session has them, and lists no threads. So its begin and its end are cheap
-//! enough for every request. To the hub it is a session with a scope. Its session ticks on the threads that began slices.
+//! A slice starts no timers and no hooks, as its session has them, and lists no threads. So its start and its
+//! end are cheap enough for every request. To the hub it is a session with a scope. Its session ticks on the
+//! threads that began slices.
 //!
-//! To begin and to discard a slice takes under 1 us, where a session takes 6 to 12. Its session keeps nothing itself,
-//! since nobody enters its own scope. It ticks on these threads alone, as ticks on others would only cost, and
-//! interrupt their waits. It ends when no request began for a second, or where a session with another engine starts
-//! between two requests. One that is given up, and one that a forked child continues, ends with its last slice. A child
-//! has the slices of the thread that forked.
+//! Beginning and discarding a slice takes under 1 us, where a session takes 6 to 12. The session of the
+//! slices keeps no samples itself, since no thread enters its own scope. It ticks on these threads alone, as
+//! ticks on others would only cost time, and interrupt their waits. It ends when no request began for a
+//! second, or when a session with another engine starts between two requests. One that is given up, and one
+//! that a forked child continues, ends with its last slice. A child has the slices of the thread that forked.
 //!
-//! Requests for a profile, and `sample_rate:`, still start sessions: their intervals are finer than what all requests
-//! should pay for. So do objects, whose hook costs whether or not anybody is inside.
+//! Requests for a profile, and `sample_rate:`, still start sessions: their intervals are finer than all
+//! requests should pay for. So do objects, whose hook has its overhead whether or not any thread is inside a
+//! scope.
 
 use magnus::{Error, Ruby};
 use profiler_core::ids::ScopeId;
@@ -31,11 +33,11 @@ use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::threads::{self, Registry};
 
-/// Begins a slice of a session with these options. Its session profiles this thread from now on. `None` if the session records no
-/// more.
+/// Begins a slice of a session with these options. The session profiles this thread from now on. Returns
+/// `None` if the session no longer records.
 ///
 /// # Errors
-/// Exceptions that were delivered while Ruby was asked: nothing has begun then.
+/// Exceptions that were delivered while Ruby was asked: no slice has begun then.
 pub(crate) fn begin_slice(
     ruby: &Ruby,
     of: SessionId,
@@ -54,7 +56,7 @@ pub(crate) fn begin_slice(
         return Ok(None);
     };
     let (start, widest_ns) = (ProcessReadings::now(hub), ticks.ticks_each_ns(&governor));
-    // No thread is inside a scope that is new, so none has to be listed.
+    // No thread is inside a new scope, so none has to be listed.
     let id = hub.open(
         SessionSpec { scope: Some(scope), ..config.spec.clone() },
         &Registry,
@@ -76,7 +78,7 @@ pub(crate) fn begin_slice(
     Ok(Some(id))
 }
 
-/// Ends the session if no slice of it is open. Whether it is over.
+/// Ends the session if no slice of it is open. Returns whether the session is over.
 pub(crate) fn end_unless_sliced(session: SessionId) -> bool {
     let mut sampler = enter();
     let Some(hub) = CAPTURE.hub() else { return true };
@@ -88,30 +90,30 @@ pub(crate) fn end_unless_sliced(session: SessionId) -> bool {
 }
 
 impl Ticks {
-    /// Has them end with their last slice, if they are there for slices alone.
+    /// Lets these ticks end with their last slice, if they exist for slices alone.
     pub(super) fn refuse_slices(&mut self) {
         self.ends_with_slices |= self.is_sliced;
     }
 }
 
 impl Sampler {
-    /// The open slices of a session.
+    /// Returns the open slices of a session.
     pub(super) fn slices_of(&self, session: SessionId) -> impl Iterator<Item = SessionId> + '_ {
         self.collections.iter().filter(move |it| it.ticks == session && it.is_slice()).map(|it| it.id)
     }
 
-    /// The sessions that have samples in slices alone, and none of them but these.
+    /// Returns the sessions that have samples in slices alone, and no slices except these.
     pub(super) fn sliced_by_none_but(&self, these: &[SessionId]) -> Vec<SessionId> {
         let only_these = |it: &&Ticks| it.is_sliced && self.slices_of(it.id).all(|it| these.contains(&it));
         self.ticks.iter().filter(only_these).map(|it| it.id).collect()
     }
 
-    /// Whether a slice of the session is open.
+    /// Returns whether a slice of the session is open.
     pub(super) fn has_slices(&self, session: SessionId) -> bool {
         self.slices_of(session).next().is_some()
     }
 
-    /// Ends the session if it is to end with its last slice, and has none.
+    /// Ends the session if it must end with its last slice, and has none.
     pub(super) fn end_with_slices(&mut self, session: SessionId, hub: &Hub) {
         if !self.has_slices(session) && self.ticks(session).is_some_and(|it| it.ends_with_slices) {
             self.discard(session, hub);
@@ -126,7 +128,8 @@ impl Sampler {
         }
     }
 
-    /// Has the session of a slice end with its last slice: this one was garbage collected, so nobody is left to end the session.
+    /// Ends the parent session with its last slice. Called when a slice was garbage collected, so no owner is
+    /// left to end the session.
     pub(super) fn abandon_slice(&mut self, id: SessionId) {
         if let Some((ticks, _)) = self.find(id).filter(|(_, it)| it.is_slice()) {
             ticks.ends_with_slices = true;

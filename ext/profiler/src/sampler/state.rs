@@ -16,17 +16,17 @@ use profiler_core::ticking::governor::Governor;
 pub(crate) struct Sampler {
     pub(super) collector: Option<Collector>,
     pub(crate) ticks: Vec<Ticks>,
-    /// The collections: each of these ticks has its own, and there are slices.
+    /// The collections: one for each entry of `ticks`, and the slices.
     pub(super) collections: Vec<Collection>,
-    /// Sessions that are being started, while the VM lists its threads.
+    /// The number of sessions that are being started, while the VM lists its threads.
     pub(super) starting: usize,
     /// The engine of all sessions.
     pub(crate) engine: Engine,
-    /// Widens the intervals of sessions that have a largest overhead.
+    /// The governor, which widens the intervals of sessions with a `max_overhead`.
     pub(super) governor: Governor,
-    /// The least share and the finest interval of these sessions, if there are any.
+    /// The smallest `max_overhead` and the finest interval of these sessions, if there are any.
     pub(super) governed: Option<(f64, u64)>,
-    /// The part of the totals that is the parent's.
+    /// The part of the totals that belongs to the parent.
     pub(super) inherited: Cumulative,
 }
 
@@ -42,19 +42,19 @@ static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
 });
 
 impl Sampler {
-    /// The ticks of that id.
+    /// Returns the ticks with that id.
     pub(super) fn ticks(&mut self, id: SessionId) -> Option<&mut Ticks> {
         self.ticks.iter_mut().find(|it| it.id == id)
     }
 
-    /// A collection with its ticks.
+    /// Returns a collection with its ticks.
     pub(super) fn find(&mut self, id: SessionId) -> Option<(&mut Ticks, &mut Collection)> {
         let collection = self.collections.iter_mut().find(|it| it.id == id)?;
         let ticks = self.ticks.iter_mut().find(|it| it.id == collection.ticks)?;
         Some((ticks, collection))
     }
 
-    /// Each collection with its ticks.
+    /// Iterates over the collections, each with its ticks.
     pub(super) fn each(&mut self) -> impl Iterator<Item = (&Ticks, &mut Collection)> {
         let Self { ticks, collections, .. } = self;
         let with_ticks = |it: &'_ Collection| ticks.iter().find(|ticks| ticks.id == it.ticks);
@@ -72,7 +72,7 @@ pub(crate) fn lock() -> MutexGuard<'static, Sampler> {
     SAMPLER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lock, unless somebody holds it.
+/// Takes the lock, unless another thread holds it.
 pub(crate) fn try_lock() -> Option<MutexGuard<'static, Sampler>> {
     match SAMPLER.try_lock() {
         Ok(sampler) => Some(sampler),

@@ -23,8 +23,9 @@ use crate::vm::threads::RubyThread;
 use crate::vm::without_gvl::briefly_without_gvl;
 use profiler_core::ticking::engine::Engine;
 
-/// The result of a session, whose stacks are copied out of the tables of the process, with what the header of its profile needs.
-/// `named` are the threads as Ruby lists them. `None` if it is over.
+/// Returns the result of a session, whose stacks are copied out of the tables of the process, and the facts
+/// that the header of its profile needs. `named` are the threads as Ruby lists them. Returns `None` if the
+/// session is over.
 pub(crate) fn take(
     ruby: &Ruby,
     session: SessionId,
@@ -91,24 +92,25 @@ fn take_sums(hub: &Hub, session: SessionId, named: &[RubyThread], how: Take) -> 
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) start: ProcessReadings,
-    /// The cost, up to when it was taken: to resolve names in Ruby allocates objects and takes time.
+    /// The overhead until the result was taken: resolving names in Ruby allocates objects and takes time.
     pub(crate) cost: Stats,
     pub(crate) engine: Engine,
     pub(crate) given_up: Option<&'static str>,
     pub(crate) no_objects: Option<&'static str>,
     pub(crate) untracked: u64,
-    /// Sets of labels that were not kept apart.
+    /// The number of label sets that were not kept apart.
     pub(crate) labels_refused: u64,
-    /// The longest interval at which it has ticked, ns.
+    /// The longest interval in nanoseconds at which the session has ticked.
     pub(crate) widest_ns: u64,
     pub(crate) markers: Markers,
     pub(crate) requests: Requests,
-    /// The time in which objects were sampled, and all of it, where the two differ.
+    /// The time within object windows and the whole time, in nanoseconds, if the session has windows.
     pub(crate) object_windows: Option<(u64, u64)>,
 }
 
 impl Facts {
-    /// The facts at `end`. `cpu_waits` are the run delay of the threads and the throttling of the cgroup, ns.
+    /// Collects the facts at `end`. `cpu_waits` are the run delay of the threads and the throttling of the
+    /// cgroup, in nanoseconds.
     fn new(
         ticks: &Ticks,
         collection: &Collection,
@@ -133,8 +135,8 @@ impl Facts {
     }
 }
 
-/// The fate and the cost of the ticks, from start to end. Where a session covers the whole process, `unseen_cpu_ns` is all CPU time
-/// that the process used besides our own threads.
+/// Returns the fate and the overhead of the ticks, from start to end. If a session covers the whole process,
+/// `unseen_cpu_ns` is all CPU time that the process used except that of our own threads.
 fn cost(start: &ProcessReadings, end: &ProcessReadings, cpu_waits: (u64, u64)) -> Stats {
     let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
     let process_ns = start.process_cpu_ns.map_or(0, |then| clock::process_cpu_ns().saturating_sub(then));
@@ -146,7 +148,7 @@ fn cost(start: &ProcessReadings, end: &ProcessReadings, cpu_waits: (u64, u64)) -
         run_delay_ns: cpu_waits.0,
         throttled_ns: cpu_waits.1,
         vm_objects: start.vm_objects.map_or(0, |then| {
-            // SAFETY: a session is taken with the GVL.
+            // SAFETY: a result is taken with the GVL held.
             let all = unsafe { vm::allocations::total_allocated() }.saturating_sub(then);
             all.saturating_sub(end.own_objects.saturating_sub(start.own_objects))
         }),

@@ -1,8 +1,9 @@
 //! The hook on thread starts and exits, through which threads get and lose their timers while sessions run.
 //!
-//! Where only objects are sampled, no thread gets a timer and there is no such hook: the VM would check it for each allocated
-//! object. A thread is then registered when it first allocates an object that is sampled. Its exit is noticed when libc
-//! reports it, when another thread is met in its place, or when the next session begins.
+//! If only objects are sampled, no thread gets a timer and there is no such hook, as the VM would check it
+//! for each allocated object. A thread is then registered when it first allocates an object that is sampled.
+//! Its exit is noticed when libc reports it, when another thread is met in its place, or when the next
+//! session begins.
 
 use std::sync::atomic::Ordering;
 
@@ -20,8 +21,9 @@ use crate::threads::{self, Lifecycle, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
 
-/// Prepares the registry for a session, which is `timed` or samples objects alone. If it is timed, threads that start from now
-/// on register themselves. If there was no hook so far, threads that have exited unnoticed are retired.
+/// Prepares the registry for a session, which is `timed` or samples objects alone. If it is timed, threads
+/// that start from now on register themselves. If there was no hook so far, threads that have exited
+/// unnoticed are retired.
 ///
 /// # Errors
 /// The exception that Ruby raises while it lists its threads. Nothing has changed then.
@@ -42,8 +44,8 @@ pub(crate) fn prepare_threads(ruby: &Ruby, timed: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Retires the threads that are not in `alive`, a list that was requested from Ruby when ids had come to `next_id`. Threads
-/// that started while Ruby answered are younger, and stay.
+/// Retires the threads that are not in `alive`, a list that was requested from Ruby when ids had reached
+/// `next_id`. Threads that started while Ruby answered are younger, and stay.
 pub(crate) fn retire_all_but(alive: &[u64], next_id: u32) {
     if vm::process::shares_native_threads() {
         return;
@@ -62,7 +64,7 @@ pub(crate) fn hooks_off() {
     }
 }
 
-/// Has the registry call us when it meets a thread that no hook reported, and when such a thread exits.
+/// Installs the calls for a thread that no hook reported: when the registry meets it, and when it exits.
 pub(super) fn watch_registry() {
     threads::set_lifecycle(Lifecycle { begins: thread_begins, ends: end });
     threads::call_at_native_end(native_thread_ends);
@@ -70,7 +72,7 @@ pub(super) fn watch_registry() {
 
 thread_hook!(on_thread, |event, thread| {
     if vm::events::begins(event) {
-        vm::state::find_stack(); // for ticks, which come only where this hook is installed
+        vm::state::find_stack(); // for ticks, which come only if this hook is installed
         thread_begins(thread);
     } else {
         keep_ruby_name();
@@ -85,13 +87,13 @@ fn thread_begins(thread: u64) {
     if here.is_some() && vm::process::shares_native_threads() {
         return; // there the native threads are profiled
     }
-    // Ruby 3.1 reuses native threads and can leave out the exit of the Ruby thread before.
+    // Ruby 3.1 reuses native threads and can omit the exit of the previous Ruby thread.
     if let Some(before) = here.filter(|state| state.object() != thread) {
         close(before, cpu_ns);
     }
-    // SAFETY: it runs, with the GVL.
+    // SAFETY: the thread is the running one, with the GVL.
     if unsafe { vm::own_threads::is_own(thread) } {
-        // SAFETY: as above.
+        // SAFETY: the thread is the running one, with the GVL.
         unsafe { wait::tag_own(thread) };
         return;
     }
@@ -100,8 +102,8 @@ fn thread_begins(thread: u64) {
         state.reported.store(true, Ordering::Relaxed);
         threads::store_native(state);
         threads::keep_native_name(state);
-        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL. A thread is met later only while no
-        // session measures time, and then this does nothing.
+        // SAFETY: the VM calls this first of all on a thread that begins, with the GVL. A thread is met later
+        // only while no session measures time, and then this is a no-op.
         unsafe { wait::begin(state, timers::of_new_threads().wall_interval_ns) };
         timers::arm_new(state).is_ok()
     });
@@ -110,8 +112,8 @@ fn thread_begins(thread: u64) {
     }
 }
 
-/// Keeps the Ruby name of the calling thread, which ends: the kernel has only the first 15 bytes. What is delivered to the thread
-/// meanwhile is dropped, as it would be by Ruby from here on.
+/// Keeps the Ruby name of the calling thread, which ends: the kernel has only the first 15 bytes. An
+/// exception that is delivered to the thread meanwhile is dropped, as Ruby would drop it from here on.
 fn keep_ruby_name() {
     if vm::process::shares_native_threads() {
         return;
@@ -125,14 +127,15 @@ fn keep_ruby_name() {
 }
 
 fn thread_ends() {
-    // A native thread that goes on to other Ruby threads ends when libc reports its exit.
+    // If a native thread continues with other Ruby threads, it ends when libc reports its exit.
     if let (false, Some(state)) = (vm::process::shares_native_threads(), threads::find_native()) {
         end(state);
     }
 }
 
-/// Ends the state of the calling thread. From here on no signal may come: Ruby frees the alternate stack of the handler with the Thread,
-/// which can be while the native thread still ends. A tick that was decided on before can come at any time.
+/// Ends the state of the calling thread. From here on no signal may arrive: Ruby frees the alternate stack of
+/// the handler with the Thread, possibly while the native thread is still ending. A tick that was decided on
+/// earlier can arrive at any time.
 fn end(state: &ThreadState) {
     if vm::process::ENDS_WITH_NATIVE && !vm::process::shares_native_threads() {
         sigprof::block_here();
@@ -148,7 +151,7 @@ fn close(state: &ThreadState, cpu_ns: u64) {
     threads::retire(state, cpu_ns);
 }
 
-/// Retires a thread whose exit Ruby 3.1 left out.
+/// Retires a thread whose exit Ruby 3.1 omitted.
 unsafe extern "C" fn native_thread_ends(state: *mut std::ffi::c_void) {
     let state = threads::at(state as usize);
     let is_mine = |state: &&ThreadState| {

@@ -1,6 +1,6 @@
 //! The timers of all threads, which are set as a [`Plan`] says.
 //!
-//! Here nobody knows what a session saw: only which threads tick, and how finely.
+//! This module does not know what a session recorded, only which threads tick, and how finely.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,21 +23,21 @@ static NEW_NS: AtomicU64 = AtomicU64::new(0);
 static NEW_WALL_NS: AtomicU64 = AtomicU64::new(0);
 static NEW_CPU: AtomicBool = AtomicBool::new(false);
 static NEW_OUTSIDE: AtomicBool = AtomicBool::new(false);
-/// Whether threads have timers of their own.
+/// True if threads have timers of their own.
 static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
-/// Whether these timers become perf counters.
+/// True if these timers are replaced by perf counters later.
 static PERF: AtomicBool = AtomicBool::new(false);
-/// When a timer was armed last, on the monotonic clock, ns.
+/// The time at which a timer was last armed, on the monotonic clock, in nanoseconds.
 static ARMED_NS: AtomicU64 = AtomicU64::new(0);
-/// Whether threads are left that got no counter for want of descriptors.
+/// True if some threads got no counter for lack of descriptors.
 static LEFT: AtomicBool = AtomicBool::new(false);
-/// Whether the timer of the process is ours.
+/// True if the timer of the process is ours.
 static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 
 /// Sets the timers of every thread as the plan says, and keeps its part for threads that start.
 ///
 /// # Errors
-/// The errno of a timer that the kernel refuses. The others are set all the same.
+/// The errno of a timer that the kernel refuses. The others are set nevertheless.
 pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
     keep_for_new_threads(plan.of_new_threads());
     measure_walls(plan);
@@ -86,9 +86,9 @@ fn apply_to(state: &'static ThreadState, plan: &Plan<'_>) -> Result<(), i32> {
     armed
 }
 
-/// Sets the intervals of the threads to those of the plan now. Nothing else has changed since [`apply`]. A thread that does not
-/// tick keeps its timer, however many there are: it is given the interval after its next tick. For the collector, without the
-/// GVL.
+/// Sets the intervals of the threads to those of the present plan, if nothing else has changed since
+/// [`apply`]. A thread that does not tick keeps its timer, however many such threads there are: it gets the
+/// interval after its next tick. For the collector, without the GVL.
 pub(super) fn rearm(plan: &Plan<'_>) {
     keep_for_new_threads(plan.of_new_threads());
     for state in threads::live() {
@@ -116,7 +116,7 @@ pub(super) fn rearm(plan: &Plan<'_>) {
     }
 }
 
-/// Measures the wall clocks of the threads of which the plan says so.
+/// Starts or stops wall-clock measurement per thread, as planned.
 fn measure_walls(plan: &Plan<'_>) {
     let measured = plan.measures_walls();
     for state in threads::live() {
@@ -137,7 +137,7 @@ fn measure_walls(plan: &Plan<'_>) {
     CAPTURE.walls.store(measured, Ordering::Relaxed);
 }
 
-/// The plan for a thread that starts now. Any thread may call this, without a lock.
+/// Returns the plan for a thread that starts now. Any thread may call this, without a lock.
 pub(super) fn of_new_threads() -> ThreadPlan {
     ThreadPlan {
         interval_ns: NEW_NS.load(Ordering::SeqCst),
@@ -174,7 +174,8 @@ pub(super) fn arm_new(state: &'static ThreadState) -> Result<(), i32> {
     armed
 }
 
-/// Whether the native thread has ended unreported: Ruby 3.1 can leave out the end of a thread that started before the hooks.
+/// Returns whether the native thread has ended unreported: Ruby 3.1 can omit the end of a thread that started
+/// before the hooks.
 fn has_exited(state: &ThreadState) -> bool {
     clock::cpu_ns_of(state.native_id()).is_none()
 }
@@ -189,13 +190,13 @@ fn arm_process(interval_ns: u64) -> Result<(), i32> {
     Ok(())
 }
 
-/// Whether this engine would take away a timer that somebody else has armed.
+/// Returns whether this engine would take away a timer that other code has armed.
 pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
     engine == Engine::Setitimer && !PROCESS_TIMER.load(Ordering::Relaxed) && setitimer::is_armed()
 }
 
-/// Arms the timer of a thread. With the engine `perf` too that is all for the first milliseconds. A counter takes ten times as long to
-/// create and to end, and most threads and sessions are short.
+/// Arms the timer of a thread. Even with the engine `perf` that is all for the first milliseconds. Creating
+/// and ending a counter takes ten times as long, and most threads and sessions are short.
 fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     state.timer.armed_interval_ns.store(interval_ns, Ordering::Relaxed);
     if perf::is_armed(state) {
@@ -211,14 +212,15 @@ fn arm(state: &'static ThreadState, interval_ns: u64) -> Result<(), i32> {
     armed
 }
 
-/// Gives each thread that has had its timer for a while a counter beside it. The collector calls this now and then. The result says
-/// how soon to call it again.
+/// Gives each thread that has had its timer for a while a counter beside it. The collector calls this now and
+/// then. Returns how soon to call it again.
 pub(crate) fn upgrade_timers() -> Duration {
-    /// The age of a timer at which a counter comes to it. A counter costs a percent of that.
+    /// The age of a timer at which the thread gets a counter. A counter costs a percent of that.
     const WHILE_NS: u64 = 5_000_000;
     /// The pause while some threads have to wait for their counters.
     const SOON: Duration = Duration::from_millis(5);
-    /// The pause for a while after a thread has started, as others may follow: the collector is not notified of them.
+    /// The pause for a while after a thread has started, as others may follow: the collector is not notified
+    /// of them.
     const LONG: Duration = Duration::from_millis(25);
     const RECENT_NS: u64 = 1_000_000_000;
     let now_ns = clock::monotonic_ns();
@@ -226,7 +228,7 @@ pub(crate) fn upgrade_timers() -> Duration {
     if !PERF.load(Ordering::Relaxed) || !(is_due || LEFT.load(Ordering::Relaxed)) {
         return Duration::MAX;
     }
-    // Held, so that no session starts or stops meanwhile, and no process forks.
+    // The lock is held so that no session starts or stops meanwhile, and no process forks.
     let (mut next_pause, mut has_descriptors) = (if is_due { LONG } else { Duration::MAX }, true);
     let Some(_sampler) = try_lock() else { return SOON };
     for state in threads::live().filter(|it| it.timer.number.is_there() && !perf::is_armed(it)) {
@@ -258,7 +260,7 @@ pub(crate) fn disarm(state: &ThreadState) {
     perf::disarm(state);
 }
 
-/// Ends all timers, also those that threads yet to start would get, until the next [`apply`].
+/// Ends all timers, including those that future threads would get, until the next [`apply`].
 pub(crate) fn disarm_all() {
     NEW_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);

@@ -1,4 +1,4 @@
-//! The totals of this process: what its sessions have recorded, and what they cost.
+//! The totals of this process: what its sessions have recorded, and their overhead.
 
 use std::sync::atomic::Ordering;
 
@@ -14,19 +14,19 @@ use crate::threads;
 /// The totals of this process, and its sessions at this instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
-    /// Sessions with samples, paused ones too.
+    /// The number of sessions with samples, including paused ones.
     pub(crate) sessions: usize,
-    /// The finest interval at which a session ticks, ns; 0 if none does.
+    /// The finest interval in nanoseconds at which a session ticks; 0 if none does.
     pub(crate) interval_ns: u64,
     /// The fates of all ticks.
     pub(crate) counts: Counts,
-    /// Time spent in signal handlers, ns.
+    /// The time spent in signal handlers, in nanoseconds.
     pub(crate) handler_ns: u64,
-    /// CPU time of our own threads, ns.
+    /// The CPU time of our own threads, in nanoseconds.
     pub(crate) threads_ns: u64,
 }
 
-/// The totals now. Needs the GVL.
+/// Returns the totals now. Needs the GVL.
 pub(crate) fn totals() -> Totals {
     let sampler = enter();
     let Cumulative { counts, handler_ns } = Cumulative::now().since(&sampler.inherited);
@@ -39,7 +39,8 @@ pub(crate) fn totals() -> Totals {
     }
 }
 
-/// The number of sessions with samples, for threads without the GVL: `None` while another thread changes them.
+/// Returns the number of sessions with samples, for threads without the GVL; `None` while another thread
+/// changes them.
 pub(crate) fn sessions() -> Option<usize> {
     try_lock().map(|sampler| sampler.ticks.iter().filter(|it| it.has_samples()).count())
 }

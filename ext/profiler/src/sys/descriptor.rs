@@ -1,7 +1,8 @@
-//! Descriptors that are known by what they are, not by their numbers alone.
+//! Descriptors that are identified by their files, not by their numbers alone.
 //!
-//! An app may close all descriptors that it did not open, as daemons do, and ours with them. The system then has their numbers for
-//! files and sockets of the app. So a number is compared with the device and the inode that it had, before each use.
+//! An app may close all descriptors that it did not open, as daemons do, and ours with them. The system then
+//! reuses their numbers for files and sockets of the app. So before each use a number is compared with the
+//! device and the inode that it had.
 
 use ::core::cmp::max;
 use ::core::mem::{size_of_val, MaybeUninit};
@@ -15,7 +16,7 @@ use ::std::os::fd::{AsRawFd, RawFd};
 const FREE: RawFd = -1;
 const CLAIMED: RawFd = -2;
 
-/// A descriptor of ours: its number, and the file that it stood for when it was ours for sure.
+/// A descriptor of ours: its number, and the file that it referred to when it was certainly ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Descriptor {
     number: RawFd,
@@ -24,14 +25,14 @@ pub(crate) struct Descriptor {
 }
 
 impl Descriptor {
-    /// The identity of a descriptor that was just opened. `None` if it is closed.
+    /// Returns the identity of a descriptor that was just opened. Returns `None` if it is closed.
     pub(crate) fn of(opened: &impl AsRawFd) -> Option<Self> {
         let number = opened.as_raw_fd();
         let (device, inode) = identity(number)?;
         Some(Self { number, device, inode })
     }
 
-    /// Returns whether the number still stands for our file.
+    /// Returns whether the number still refers to our file.
     pub(crate) fn is_ours(&self) -> bool {
         identity(self.number) == Some((self.device, self.inode))
     }
@@ -39,15 +40,15 @@ impl Descriptor {
     /// Ends the waits of all threads and processes on a socket, if it is ours.
     pub(crate) fn shut_down(&self) {
         if self.is_ours() {
-            // SAFETY: takes numbers; on what is no socket it fails.
+            // SAFETY: takes numbers; fails if the number is not a socket.
             unsafe { ::libc::shutdown(self.number, ::libc::SHUT_RDWR) };
         }
     }
 
-    /// Closes it, if it is ours.
+    /// Closes the descriptor, if it is ours.
     pub(crate) fn close(&self) {
         if self.is_ours() {
-            // SAFETY: the number stands for our file, and the caller is its only owner.
+            // SAFETY: the number refers to our file, and the caller is its only owner.
             unsafe { ::libc::close(self.number) };
         }
     }
@@ -62,11 +63,12 @@ impl Descriptor {
         (number >= 0).then_some(Self { number, ..*self })
     }
 
-    /// Waits for bytes from a socket for up to `patience`, and receives them; 0 at the end of the stream. The kernel keeps the socket
-    /// meanwhile, whatever becomes of the number.
+    /// Waits for bytes from a socket for up to `patience`, and receives them; returns 0 at the end of the
+    /// stream. The kernel keeps the socket meanwhile, whatever happens to the number.
     ///
     /// # Errors
-    /// `WouldBlock` after that time, `NotConnected` if the number stands for another file, and those of the system.
+    /// `WouldBlock` after that time, `NotConnected` if the number refers to another file, and those of the
+    /// system.
     pub(crate) fn receive(&self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
         self.check()?;
         self.limit(::libc::SO_RCVTIMEO, patience)?;
@@ -75,8 +77,8 @@ impl Descriptor {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Sends bytes to a socket, which may take `patience` to take some, and returns how many it took. A file is never written to, as
-    /// `send` refuses it.
+    /// Sends bytes to a socket, which may take up to `patience` to accept some, and returns how many it
+    /// accepted. A file is never written to, as `send` refuses it.
     ///
     /// # Errors
     /// As [`Descriptor::receive`].
@@ -84,12 +86,12 @@ impl Descriptor {
         self.check()?;
         let flags = if patience.is_zero() { ::libc::MSG_DONTWAIT } else { 0 };
         self.limit(::libc::SO_SNDTIMEO, patience)?;
-        // SAFETY: the kernel reads as many bytes as there are.
+        // SAFETY: the kernel reads only as many bytes as there are.
         let count = unsafe { ::libc::send(self.number, bytes.as_ptr().cast(), bytes.len(), flags) };
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Checks that the number stands for our file.
+    /// Checks that the number refers to our file.
     ///
     /// # Errors
     /// `NotConnected` if it does not.
@@ -101,7 +103,7 @@ impl Descriptor {
         }
     }
 
-    /// Sets a time limit of a socket. To the kernel 0 is none.
+    /// Sets a time limit of a socket. To the kernel, 0 means no limit.
     fn limit(&self, option: ::libc::c_int, patience: Duration) -> io::Result<()> {
         let us = max(patience.as_micros(), 1);
         let time = ::libc::timeval {
@@ -147,7 +149,7 @@ impl Slot {
         Self { number: AtomicI32::new(FREE), device: AtomicU64::new(0), inode: AtomicU64::new(0) }
     }
 
-    /// Stores a descriptor. False if the slot has one.
+    /// Stores a descriptor. Returns false if the slot has one.
     pub(crate) fn claim(&self, descriptor: &Descriptor) -> bool {
         if self.number.compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
@@ -159,7 +161,7 @@ impl Slot {
         true
     }
 
-    /// The descriptor; `None` if there is none.
+    /// Returns the descriptor; `None` if there is none.
     pub(crate) fn get(&self) -> Option<Descriptor> {
         // Acquire pairs with the Release in `claim`.
         self.with_number(self.number.load(Ordering::Acquire))
@@ -167,7 +169,8 @@ impl Slot {
 
     /// Removes the descriptor and returns it.
     pub(crate) fn take(&self) -> Option<Descriptor> {
-        // Acquire pairs with the Release in `claim`. Who claims the slot next may change the identity only after that.
+        // Acquire pairs with the Release in `claim`. The next claim of the slot may change the identity only
+        // after that.
         let taken = self.get()?;
         self.number
             .compare_exchange(taken.number, FREE, Ordering::AcqRel, Ordering::Relaxed)

@@ -1,15 +1,18 @@
-//! SIGINT, while a process ends: Ruby raises its Interrupt past every mask of exceptions, so it is ignored.
+//! SIGINT while a process ends. Ruby raises its Interrupt past every mask of exceptions, so the signal is
+//! ignored.
 
 use ::core::prelude::rust_2021::*;
 use ::std::sync::{Mutex, PoisonError};
 
-/// The action that is put back, while SIGINT is ignored.
+/// The action that will be restored, while SIGINT is ignored.
 static BEFORE: Mutex<Option<::libc::sigaction>> = Mutex::new(None);
 
-/// Ignores SIGINT from now on, or puts back what it did. The second call in a row does nothing. Call it with the GVL.
+/// Ignores SIGINT from now on, or restores its previous action. A second call in a row is a no-op. Needs the
+/// GVL.
 pub(crate) fn hold(hold: bool) {
     let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: all fields may be zero; the calls read and write what is ours, and the system had the action that is put back.
+    // SAFETY: all fields may be zero; the calls read and write structs of ours, and the system had the action
+    // that is restored.
     unsafe {
         match (hold, before.take()) {
             (true, None) => {

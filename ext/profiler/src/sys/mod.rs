@@ -1,7 +1,8 @@
 //! The door to the kernel: clocks and the signal. Safe in a handler.
 //!
-//! Nothing here knows of Ruby. What POSIX has stands in this folder. `linux` and `darwin` have the rest, by the same names. What
-//! macOS has not does nothing in `darwin`, and no session gets there ([`NEEDS_LINUX`]).
+//! Nothing in this folder depends on Ruby. Functions that POSIX has are in this folder itself. `linux` and
+//! `darwin` have the rest, under the same names. Functions that macOS lacks are no-ops in `darwin`, and no
+//! session reaches them ([`NEEDS_LINUX`]).
 
 pub(crate) mod clock;
 pub(crate) mod descriptor;

@@ -1,22 +1,22 @@
-//! The native thread that calls: its identities and its name.
+//! The calling native thread: its identities and its name.
 
 use ::core::cell::Cell;
 
 pub(crate) use super::system::thread::{name_of, native_id, native_name, sleep_precisely};
 
-/// Identity of the native thread that we are on.
+/// Returns the identity of the calling native thread.
 ///
 /// # Signal safety
 /// A register read.
 #[inline]
 pub(crate) fn pthread_self() -> usize {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no argument and cannot fail.
     unsafe { ::libc::pthread_self() as usize }
 }
 
 /// Lets another thread run.
 pub(crate) fn yield_now() {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no argument and cannot fail.
     unsafe { ::libc::sched_yield() };
 }
 
@@ -25,8 +25,8 @@ pub(crate) fn yield_now() {
     static NATIVE_ID: Cell<i32> = const { Cell::new(0) };
 }
 
-/// The kernel's id of the calling thread, asked once. Not for handlers, as what is local to a thread may be
-/// allocated when it is first used.
+/// Returns the kernel's id of the calling thread, which is asked once. Not for handlers, as thread-local
+/// storage may be allocated at its first use.
 pub(crate) fn cached_native_id() -> i32 {
     if NATIVE_ID.get() == 0 {
         NATIVE_ID.set(native_id());
@@ -34,7 +34,7 @@ pub(crate) fn cached_native_id() -> i32 {
     NATIVE_ID.get()
 }
 
-/// Forgets the kernel's id, in a forked child: the thread that forked is another one to the kernel.
+/// Forgets the kernel's id, in a forked child: the thread that forked has another id there.
 pub(crate) fn forget_native_id() {
     NATIVE_ID.set(0);
 }

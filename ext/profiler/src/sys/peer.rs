@@ -6,13 +6,13 @@ use ::std::os::unix::net::UnixStream;
 
 use super::system::peer::uid_of;
 
-/// The user of the process that connected, as the kernel says.
+/// Returns the user of the process that connected, according to the kernel.
 pub(crate) fn uid(stream: &UnixStream) -> Option<u32> {
     uid_of(stream.as_raw_fd())
 }
 
-/// The user of this process.
+/// Returns the user of this process.
 pub(crate) fn own_uid() -> u32 {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no argument and cannot fail.
     unsafe { ::libc::geteuid() }
 }

@@ -1,12 +1,13 @@
-//! The handler of SIGPROF: none, ours, or somebody else's.
+//! The handler of SIGPROF: none, ours, or that of other code.
 //!
-//! A process has one handler of SIGPROF and one process timer, and each can have one owner. A session refuses to start
-//! where SIGPROF has a handler that is not ours, and with the engine `setitimer` also where the timer of the process is
-//! armed already. A second copy of the extension refuses to load.
+//! A process has one handler of SIGPROF and one process timer, and each can have one owner. A session refuses
+//! to start if SIGPROF has a handler that is not ours, and with the engine `setitimer` also if the timer of
+//! the process is already armed. A second copy of the extension refuses to load.
 //!
-//! The app's `trap("PROF")` is seen before it happens (`lib/profiler/process/interop.rb`). The collector finds a
-//! handler installed behind Ruby's back after one of its rounds. Either way all sessions are settled and paused for
-//! good, with a note in the header. They keep what they have, and `resume` raises.
+//! The app's `trap("PROF")` is noticed before it happens (`lib/profiler/process/interop.rb`). The collector
+//! notices a handler that was installed without Ruby after one of its rounds. In both cases all sessions are
+//! settled and paused for good, with a note in the header. They keep what they have recorded, and `resume`
+//! raises.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +21,7 @@ pub(crate) type Handler =
 /// The owner of the handler in the process's table of signal handlers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The default, or ignored.
+    /// The default action, or the signal is ignored.
     Nobody,
     /// Our handler.
     Us,
@@ -28,11 +29,11 @@ pub(crate) enum Owner {
     Foreign,
 }
 
-/// The handler that the system reports after we installed ours; 0 before. It is not always ours: a library that
-/// stands between (a sanitizer, for one) installs its own, which calls ours.
+/// The handler that the system reports after we installed ours; 0 before. It is not always ours: an
+/// interposed library (such as a sanitizer) installs its own, which calls ours.
 static INSTALLED: AtomicUsize = AtomicUsize::new(0);
 
-/// The present owner of SIGPROF.
+/// Returns the present owner of SIGPROF.
 pub(crate) fn owner() -> Owner {
     match current() {
         ::libc::SIG_DFL | ::libc::SIG_IGN => Owner::Nobody,
@@ -50,12 +51,12 @@ fn current() -> usize {
     }
 }
 
-/// Installs `handler` as ours. It stays: without a session it counts a late signal and returns, whereas
-/// the default would end the process.
+/// Installs `handler` as ours. It stays installed: without a session it counts a late signal and returns,
+/// whereas the default action would end the process.
 ///
-/// SA_ONSTACK runs it on the alternate stack that Ruby allocates for its threads. Near the end of a machine stack the kernel
-/// would else find no space for the signal and kill the process, or the handler would run into the guard page. SA_RESTART
-/// spares the app every EINTR that can be spared.
+/// SA_ONSTACK runs it on the alternate stack that Ruby allocates for its threads. Otherwise, near the end of
+/// a machine stack, the kernel would find no space for the signal and kill the process, or the handler would
+/// run into the guard page. SA_RESTART spares the app every EINTR that can be avoided.
 pub(crate) fn install(handler: Handler) {
     // SAFETY: all fields may be zero; SA_SIGINFO requires a handler of this type.
     unsafe {
@@ -79,11 +80,11 @@ pub(crate) fn block_here() {
     }
 }
 
-/// Takes a SIGPROF that is pending for the calling thread or for the process, as it can be in a handler or where it is blocked.
-/// True if there was one.
+/// Takes a SIGPROF that is pending for the calling thread or for the process, as one can be in a handler or
+/// while the signal is blocked. Returns true if there was one.
 ///
 /// # Signal safety
-/// System calls that wait for nobody.
+/// System calls that do not block.
 pub(crate) fn take_pending() -> bool {
     // SAFETY: a set of signals is plain words, and these calls fill it.
     unsafe {
@@ -94,10 +95,10 @@ pub(crate) fn take_pending() -> bool {
     }
 }
 
-/// Runs `start`, which creates a native thread, so that the thread takes no signal of the process.
-/// Ruby's own threads are there for that, and SIGPROF would find no Ruby on it.
+/// Runs `start`, which creates a native thread, with all signals blocked, so that the thread receives no
+/// signal of the process. Ruby's own threads handle these, and SIGPROF would find no Ruby on the new thread.
 pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
-    // SAFETY: the masks are ours; a thread inherits the mask of its maker.
+    // SAFETY: the masks are ours; a thread inherits the mask of its creator.
     unsafe {
         let mut all: ::libc::sigset_t = ::core::mem::zeroed();
         let mut before: ::libc::sigset_t = ::core::mem::zeroed();

@@ -1,17 +1,17 @@
-//! The resources that child processes used, by the kernel's count.
+//! The resources that child processes have used, by the kernel's count.
 
 use ::core::prelude::rust_2021::*;
 
 use super::system::MAXRSS_BYTES;
 
-/// The resources of the children that ended and were waited for, with their own children.
+/// The resources of children that have ended and were waited for, including their own children.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
-    /// CPU time in user mode, ns.
+    /// CPU time in user mode, in nanoseconds.
     pub(crate) user_ns: u64,
-    /// CPU time in the kernel, ns.
+    /// CPU time in the kernel, in nanoseconds.
     pub(crate) system_ns: u64,
-    /// The most memory that one of them had at once, bytes.
+    /// The largest amount of memory that one child had at once, in bytes.
     pub(crate) peak_bytes: u64,
     /// Page faults that needed no disk.
     pub(crate) minor_faults: u64,
@@ -23,11 +23,11 @@ pub(crate) struct Usage {
     pub(crate) forced_switches: u64,
 }
 
-/// The resources that all children of this process used so far.
+/// Returns the resources that all children of this process have used so far.
 pub(crate) fn of_children() -> Usage {
-    // SAFETY: zeros are a value of the struct, which holds numbers alone.
+    // SAFETY: zeros are a valid value of the struct, which holds only numbers.
     let mut usage: ::libc::rusage = unsafe { ::core::mem::zeroed() };
-    // SAFETY: it writes into the struct, which outlives the call.
+    // SAFETY: the call writes into the struct, which outlives the call.
     if unsafe { ::libc::getrusage(::libc::RUSAGE_CHILDREN, &mut usage) } != 0 {
         return Usage::default();
     }

@@ -8,8 +8,8 @@ use crate::threads::slab::{at, live};
 use crate::threads::state::ThreadState;
 use crate::vm;
 
-/// The key under which a native thread keeps the address of its state. At the thread's end libc hands
-/// that address to a function of ours, whatever Ruby reported before.
+/// The key under which a native thread keeps the address of its state. At the thread's end libc passes that
+/// address to a function of ours, whatever Ruby reported before.
 static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 
 /// Creates the key, with the function to be called at the end of a native thread that has a state.
@@ -22,18 +22,18 @@ pub(crate) fn call_at_native_end(at_end: unsafe extern "C" fn(*mut std::ffi::c_v
     });
 }
 
-/// Notes that `state` is that of the native thread that we are on.
+/// Notes that `state` is that of the calling native thread.
 pub(crate) fn store_native(state: &'static ThreadState) {
     if let Some(key) = KEY.get() {
-        // SAFETY: the key was created; the value is an address that stays good.
+        // SAFETY: the key was created; the value is an address that stays valid.
         unsafe { libc::pthread_setspecific(*key, std::ptr::from_ref(state).cast()) };
     }
 }
 
-/// The live state of the native thread that we are on.
+/// Returns the live state of the calling native thread.
 ///
 /// # Signal safety
-/// Reads, and asks the kernel who we are where the thread has not said so itself.
+/// Reads; if the thread has not identified itself yet, asks the kernel which thread this is.
 pub(crate) fn current_native() -> Option<&'static ThreadState> {
     stored_native().or_else(find_native)
 }
@@ -44,7 +44,7 @@ fn stored_native() -> Option<&'static ThreadState> {
     state.filter(|it| it.is_live() && it.pthread.load(Relaxed) == native_thread::pthread_self())
 }
 
-/// The live state of the native thread that we are on; quick from the second time on. Not for handlers.
+/// Returns the live state of the calling native thread; quick from the second call on. Not for handlers.
 pub(crate) fn current_native_cached() -> Option<&'static ThreadState> {
     stored_native().or_else(|| {
         let state = find_native()?;
@@ -54,20 +54,21 @@ pub(crate) fn current_native_cached() -> Option<&'static ThreadState> {
     })
 }
 
-/// The live state of the native thread that we are on. Asks the kernel who that is, since a thread
-/// that was registered by another has not said so itself before its first tick.
+/// Returns the live state of the calling native thread. Asks the kernel which thread that is, since a thread
+/// that another one registered does not identify itself before its first tick.
 pub(crate) fn find_native() -> Option<&'static ThreadState> {
     let me = native_thread::native_id();
     live().find(|state| state.native_id() == me)
 }
 
-/// Whether a hook reports the starts and exits of threads.
+/// True if a hook reports the starts and exits of threads.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
-/// The state that [`current`] gave last. Mostly it is the same again, and to see that takes 7 ns less than to search for it.
+/// The state that [`current`] returned last. Usually it is the same again, and comparing it takes 7 ns less
+/// than searching for it.
 static LAST: AtomicPtr<ThreadState> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Calls into the sampler when a thread begins or ends that no hook on threads reported.
+/// The calls into the sampler for a thread whose start or exit no hook on threads reported.
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
     /// Called on a Ruby Thread that is not registered, with that object.
@@ -83,35 +84,37 @@ pub(crate) fn set_lifecycle(lifecycle: Lifecycle) {
     LIFECYCLE.get_or_init(|| lifecycle);
 }
 
-/// Ends the calling thread, whose state this is: Ruby reports an exception that ends a thread after its hook was
-/// called, and a session that began meanwhile has registered it again.
+/// Ends the calling thread, whose state this is. Ruby reports an exception that ends a thread only after its
+/// hook was called, and a session that began meanwhile has registered the thread again.
 pub(crate) fn end_current(state: &ThreadState) {
     if let Some(lifecycle) = LIFECYCLE.get() {
         (lifecycle.ends)(state);
     }
 }
 
-/// Whether a hook reports the starts and exits of threads.
+/// Returns whether a hook reports the starts and exits of threads.
 pub(crate) fn hooked() -> bool {
     HOOKED.load(Relaxed)
 }
 
-/// Notes whether there is such a hook from now on. Returns whether there was one before.
+/// Sets whether there is such a hook from now on. Returns whether there was one before.
 pub(crate) fn set_hooked(hooked: bool) -> bool {
     HOOKED.swap(hooked, Relaxed)
 }
 
-/// The state of the calling Ruby thread, which has the GVL. A thread that no hook reported is registered here.
+/// Returns the state of the calling Ruby thread, which has the GVL. A thread that no hook reported is
+/// registered here.
 ///
-/// Calls nothing of the VM that allocates an object or raises.
+/// Calls no function of the VM that allocates an object or raises.
 #[inline]
 pub(crate) fn current() -> Option<&'static ThreadState> {
     let thread = vm::state::current_thread();
-    // The native thread is compared as well: where Ruby 3.1 leaves out an exit, another thread can have the object's address.
+    // The native thread is compared as well: if Ruby 3.1 omits an exit, another thread can have the object's
+    // address.
     let is_current = |it: &&ThreadState| {
         it.object() == thread && it.pthread.load(Relaxed) == native_thread::pthread_self() && it.is_live()
     };
-    // SAFETY: it is null or came from a `&'static ThreadState`.
+    // SAFETY: the pointer is null or came from a `&'static ThreadState`.
     let last = unsafe { LAST.load(Relaxed).as_ref() };
     let state = match last.filter(is_current) {
         None => find_current(thread)?,
@@ -136,8 +139,9 @@ fn find_current(thread: u64) -> Option<&'static ThreadState> {
     Some(found)
 }
 
-/// Notes that the calling thread was met, as no hook will report its exit. Keeps its name now and then: a thread gets one when it
-/// has begun. libc may not report its exit either, as Ruby 3.1 goes on with the native thread.
+/// Notes that the calling thread was seen, as no hook will report its exit. Keeps its name at some of these
+/// calls, as a thread gets its name only after it has begun. libc may not report the exit either, as Ruby 3.1
+/// reuses the native thread.
 pub(crate) fn note_unreported(state: &ThreadState) {
     let sightings = state.sightings.load(Relaxed).saturating_add(1);
     state.sightings.store(sightings, Relaxed);
@@ -146,8 +150,9 @@ pub(crate) fn note_unreported(state: &ThreadState) {
     }
 }
 
-/// Keeps the operating system's name of the calling thread, for when it is gone. At its start, as Ruby 3.1 may not report its
-/// end, and again at its end, as the name may have changed. A kept name of which this is the beginning stays.
+/// Keeps the operating system's name of the calling thread, for the time after its end. It is kept at the
+/// start, as Ruby 3.1 may not report the end, and again at the end, as the name may have changed. A longer
+/// name that is already kept and begins with this one stays.
 pub(crate) fn keep_native_name(state: &ThreadState) {
     let name = native_thread::native_name();
     let name = name.split(|byte| *byte == 0).next().unwrap_or(&[]);

@@ -1,4 +1,4 @@
-//! The thread that holds the GVL, as the hooks on the GVL tell.
+//! The thread that holds the GVL, as reported by the hooks on the GVL.
 
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
@@ -7,9 +7,9 @@ use profiler_core::ids::ThreadId;
 
 use crate::threads::ThreadState;
 
-/// The last thread that is known to have got the GVL. Written by the thread that has it.
+/// The last thread known to have acquired the GVL. Written by the thread that has it.
 static STATE: AtomicPtr<ThreadState> = AtomicPtr::new(null_mut());
-/// The id of that thread, as states are used again.
+/// The id of that thread, as states are reused.
 static ID: AtomicU32 = AtomicU32::new(0);
 
 /// The thread that had the GVL before.
@@ -19,34 +19,35 @@ pub(crate) struct Holder {
     id: ThreadId,
 }
 
-/// Notes that `state` has the GVL from now on. Returns the holder before, if that is known.
+/// Notes that `state` has the GVL from now on. Returns the previous holder, if that is known.
 ///
 /// *Runs on:* the thread of `state`, with the GVL.
 pub(crate) fn set(state: &'static ThreadState) -> Option<Holder> {
-    // The thread that has the GVL is alone here, so no exchange needs to be atomic.
+    // Only the thread that has the GVL runs this, so no exchange needs to be atomic.
     let (id, before) = (ThreadId(ID.load(Relaxed)), STATE.load(Relaxed));
     ID.store(state.id().0, Relaxed);
     STATE.store(from_ref(state).cast_mut(), Relaxed);
-    // SAFETY: it is null or came from a `&'static ThreadState`.
+    // SAFETY: the pointer is null or came from a `&'static ThreadState`.
     unsafe { before.as_ref() }.map(|state| Holder { state, id })
 }
 
-/// The thread that has the GVL, as far as that is known, unless it has let go of it. For any thread, so it may be wrong by the time
-/// that it is read.
+/// Returns the thread that has the GVL, as far as that is known, unless it has released the GVL. Any thread
+/// may call this, so the answer may be outdated by the time it is read.
 pub(crate) fn running() -> Option<&'static ThreadState> {
     let id = ThreadId(ID.load(Relaxed));
-    // SAFETY: it is null or came from a `&'static ThreadState`.
+    // SAFETY: the pointer is null or came from a `&'static ThreadState`.
     let state = unsafe { STATE.load(Relaxed).as_ref() }?;
     (state.is_live() && state.id() == id && !state.walls.is_blocked()).then_some(state)
 }
 
-/// Notes that a thread of which nothing is known has the GVL, or will have.
+/// Notes that an unknown thread has the GVL, or will have it.
 pub(crate) fn clear() {
     STATE.store(null_mut(), Relaxed);
 }
 
 impl Holder {
-    /// Whether it had let go of the GVL before `thread` began to wait for it, at `ready_ns`: so nobody had it since.
+    /// Returns whether the holder had released the GVL before `thread` began to wait for it, at `ready_ns`,
+    /// so that no thread has had it since.
     pub(crate) fn had_left(&self, thread: ThreadId, ready_ns: u64) -> bool {
         let Self { state, id } = *self;
         let blocked_ns = state.walls.blocked_since_ns();

@@ -1,19 +1,21 @@
-//! The registry of Ruby threads: a slab of states that are never freed, only used again.
+//! The registry of Ruby threads: a slab of states that are never freed, only reused.
 //!
-//! A timer carries the address of its thread's state into the handler, and a signal can come after the thread, or
-//! the session, is gone. So a state stays readable for ever. It says in which phase of its life it is, and whose it is.
+//! A timer carries the address of its thread's state into the handler, and a signal can arrive after the end
+//! of the thread, or of the session. So a state stays readable for ever. It says in which phase of its life
+//! it is, and which thread it belongs to.
 //!
 //! ```text
 //! Free -> Claimed -> Live -> Ended -> Taken -> Free
 //!      register()        retire()   take_ended(), by whoever drains
 //! ```
 //!
-//! A pass through the states visits only those that are not free: a bit for each says so (`slab.rs`).
+//! A pass through the states visits only those that are not free, each of which has a bit set (`slab.rs`).
 //!
-//! A Thread outlives its state. Ruby calls its hooks at the end of a thread and only then reports the exception that
-//! ended it. That report runs Ruby code, and a session that begins meanwhile meets the thread again. The mark function
-//! keeps the Thread of each live state, so that tags and walks find memory that is its own. From Ruby 3.3 on the event
-//! EXITED ends the state. Elsewhere the next list does, the next thread on that native one, or libc.
+//! A Thread outlives its state. At the end of a thread, Ruby calls its hooks and only then reports the
+//! exception that ended it. That report runs Ruby code, and a session that begins meanwhile meets the thread
+//! again. The mark function keeps the Thread of each live state, so that tags and walks find valid memory.
+//! From Ruby 3.3 on the event EXITED ends the state. On other Rubies the next list of threads ends it, or the
+//! next thread on that native thread, or libc.
 
 use std::sync::atomic::{
     AtomicU32,
@@ -49,17 +51,16 @@ pub(crate) use walls::{any_waits_for_gvl, repoll_all};
 
 static NEXT_ID: AtomicU32 = AtomicU32::new(0);
 
-/// The id that the next thread to be registered gets.
+/// Returns the id that the next registered thread will get.
 pub(crate) fn next_id() -> u32 {
     NEXT_ID.load(Relaxed)
 }
 
-/// Puts a thread into the registry; one that is there already stays what it is. Nothing when it
-/// is full.
+/// Registers a thread; one that is already registered keeps its state. Returns `None` if the registry is
+/// full.
 ///
-/// `object` is the Ruby Thread, which is alive; the mark function keeps it so for as long as the state is live. `pthread` is 0
-/// when unknown. Runs with the GVL, so one at a time.
-/// Allocates nothing.
+/// `object` is the Ruby Thread, which is alive; the mark function keeps it alive as long as the state is
+/// live. `pthread` is 0 if unknown. Runs with the GVL, so only one call at a time. Allocates no memory.
 pub(crate) fn register(
     object: u64,
     native_id: i32,
@@ -80,8 +81,8 @@ pub(crate) fn register(
     Some(state)
 }
 
-/// Ends a thread whose CPU clock stands at `cpu_ns`. Its timer is gone by now, and its last record is
-/// in the ring.
+/// Ends a thread whose CPU clock reads `cpu_ns`. Its timer is gone by now, and its last record is in the
+/// ring.
 pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
     let now_ns = clock::monotonic_ns();
     state.ended_cpu_ns.store(cpu_ns, Relaxed);
@@ -94,8 +95,8 @@ pub(crate) fn retire(state: &ThreadState, cpu_ns: u64) {
     }
 }
 
-/// Forgets, in a forked child, every thread but the one that forked, which was `me` in the parent and gets a new life. Returns
-/// `None` if it was not registered.
+/// Forgets, in a forked child, every thread except the one that forked, which was `me` in the parent and gets
+/// a new life. Returns `None` if it was not registered.
 pub(crate) fn start_over(me: Option<&'static ThreadState>) -> Option<&'static ThreadState> {
     let Some(me) = me else {
         clear();
@@ -129,14 +130,14 @@ pub(crate) fn clear() {
     }
 }
 
-/// The registry as those who drain see it.
+/// The registry from the view of the thread that drains.
 #[derive(Debug)]
 pub(crate) struct Registry;
 
 impl ThreadRegistry for Registry {
     fn take_ended(&self, into: &mut Vec<ThreadLife>) {
-        // Acquire pairs with the Release in `retire`. Taken before it is read, as `clear` may free it otherwise, and a next
-        // thread begin in it.
+        // Acquire pairs with the Release in `retire`. The state is taken before it is read, as otherwise
+        // `clear` could free it, and the next thread could begin in it.
         let take =
             |state: &&ThreadState| state.phase.compare_exchange(ENDED, TAKEN, Acquire, Relaxed).is_ok();
         for state in slab::in_use().filter(take) {
@@ -147,7 +148,7 @@ impl ThreadRegistry for Registry {
     }
 }
 
-/// The life of a thread up to `cpu_ns`, which is now.
+/// Returns the life of a thread up to now, when its CPU clock reads `cpu_ns`.
 pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife {
     life_until(state, cpu_ns, clock::monotonic_ns(), info)
 }
@@ -158,8 +159,8 @@ fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread)
     ThreadLife { last: LastClocks { thread, start_cpu_ns, cpu_ns, monotonic_ns, walls, runnable_ns }, info }
 }
 
-/// The name of a live thread in reports: `ruby_name`, its first 256 bytes, if it has one, else the operating system's name. A name
-/// from Ruby is kept, for when the thread is gone.
+/// Returns the name of a live thread for reports: the first 256 bytes of `ruby_name` if there is one, else
+/// the operating system's name. A name from Ruby is kept for the time after the thread's end.
 pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     if let Some(name) = &ruby_name {
         state.name.set(name.as_bytes());
@@ -171,7 +172,7 @@ pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
         native_thread::name_of(state.native_id())
     };
     let name = ruby_name.unwrap_or_else(|| {
-        // Ruby 3.1 lists a thread no more that an exception ended, and does not report its end.
+        // Ruby 3.1 no longer lists a thread that an exception has ended, and does not report its end.
         let name = native_name();
         if state.name.has_cut(&name) {
             text(&state.name.get())
@@ -182,12 +183,12 @@ pub(crate) fn info(state: &ThreadState, ruby_name: Option<String>) -> Thread {
     Thread { native_id: native_id(state), name: cut(name) }
 }
 
-/// The name of a thread that is gone in reports: the one that was kept.
+/// Returns the name of an ended thread for reports: the one that was kept.
 fn kept_info(state: &ThreadState) -> Thread {
     Thread { native_id: native_id(state), name: cut(text(&state.name.get())) }
 }
 
-/// The text before the first zero.
+/// Returns the text before the first zero.
 fn text(bytes: &[u8]) -> String {
     let name = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
     String::from_utf8_lossy(name).into_owned()

@@ -1,5 +1,5 @@
-//! The Ruby threads of the profiler itself: `Profiler::BackgroundThread`. They are not in the registry, so no session profiles them.
-//! Their CPU time is a part of what the profiler costs.
+//! Ruby threads of the profiler itself: `Profiler::BackgroundThread`. They are not in the registry, so no
+//! session profiles them. Their CPU time is part of the profiler's overhead.
 
 use std::sync::atomic::{
     AtomicI32, AtomicU64,
@@ -8,17 +8,18 @@ use std::sync::atomic::{
 
 use crate::sys::{clock, native_thread};
 
-/// The most that are counted at once. There are two or three.
+/// The largest number of own threads that are counted at once. Normally there are two or three.
 const MOST: usize = 16;
 
 static RUNNING: [OwnThread; MOST] = [const { OwnThread::new() }; MOST];
-/// CPU time of those that have ended, ns.
+/// The CPU time of own threads that have ended, in nanoseconds.
 static ENDED_NS: AtomicU64 = AtomicU64::new(0);
 
 struct OwnThread {
-    /// The kernel's id; 0 where there is none.
+    /// The kernel's id; 0 if the slot is free.
     native_id: AtomicI32,
-    /// The CPU clock of the native thread when it began, ns: Ruby may have used it before.
+    /// The CPU clock of the native thread when the own thread began, in nanoseconds: Ruby may have used the
+    /// native thread before.
     start_ns: AtomicU64,
 }
 
@@ -32,7 +33,7 @@ impl OwnThread {
     }
 }
 
-/// Counts the calling thread from now on. With the GVL, so one at a time.
+/// Counts the calling thread from now on. With the GVL, so only one call at a time.
 pub(crate) fn begin() {
     if let Some(free) = RUNNING.iter().find(|it| it.native_id.load(Relaxed) == 0) {
         free.start_ns.store(clock::thread_cpu_ns(), Relaxed);
@@ -41,7 +42,7 @@ pub(crate) fn begin() {
     }
 }
 
-/// Notes that the calling thread, which was counted, ends. With the GVL.
+/// Notes the end of the calling thread, which was counted. With the GVL.
 pub(crate) fn end() {
     let me = native_thread::native_id();
     if let Some(mine) = RUNNING.iter().find(|it| it.native_id.load(Relaxed) == me) {
@@ -50,7 +51,7 @@ pub(crate) fn end() {
     }
 }
 
-/// CPU time that all of them have used, ns.
+/// Returns the CPU time in nanoseconds that all own threads have used.
 pub(crate) fn used_ns() -> u64 {
     let used = |it: &OwnThread| match it.native_id.load(Acquire) {
         0 => 0,
@@ -59,12 +60,12 @@ pub(crate) fn used_ns() -> u64 {
     ENDED_NS.load(Relaxed) + RUNNING.iter().map(used).sum::<u64>()
 }
 
-/// Whether that native thread is one of them.
+/// Returns whether that native thread is one of the own threads.
 pub(crate) fn has(native_id: i32) -> bool {
     RUNNING.iter().any(|it| it.native_id.load(Relaxed) == native_id)
 }
 
-/// Forgets them in a forked child, which has none.
+/// Forgets all own threads, in a forked child, which has none.
 pub(crate) fn start_over() {
     RUNNING.iter().for_each(|it| it.native_id.store(0, Relaxed));
     ENDED_NS.store(0, Relaxed);

@@ -1,7 +1,7 @@
-//! The threads that ended last. Ruby lists a thread until all of it is over, and to request that list lets others run. So a list
-//! may name a thread that has just ended.
+//! Threads that have ended recently. Ruby lists a thread until its end is complete, and other threads may run
+//! while the list is made. So a list may name a thread that has just ended.
 //!
-//! A state that is missing from a list ends only if it is older than the question.
+//! The state of a thread that is missing from a list ends only if the state is older than the list.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -10,7 +10,7 @@ const KEPT: usize = 64;
 static COUNT: AtomicU64 = AtomicU64::new(0);
 static RECENT: [AtomicU64; KEPT] = [const { AtomicU64::new(0) }; KEPT];
 
-/// Notes that the Thread `object` has ended. On that thread, with the GVL or as it lets go of it for good.
+/// Notes that the Thread `object` has ended. On that thread, with the GVL or as it releases the GVL for good.
 pub(crate) fn note(object: u64) {
     let count = COUNT.load(Relaxed);
     if let Some(place) = RECENT.get(count as usize % KEPT) {
@@ -19,12 +19,13 @@ pub(crate) fn note(object: u64) {
     COUNT.store(count + 1, Relaxed);
 }
 
-/// The number of threads that have ended so far.
+/// Returns the number of threads that have ended so far.
 pub(crate) fn count() -> u64 {
     COUNT.load(Relaxed)
 }
 
-/// The threads that have ended since there were `before`, as far as they are kept, and whether these are all.
+/// Returns the threads that ended since the count was `before`, as far as they are kept, and whether these
+/// are all.
 pub(crate) fn since(before: u64) -> (Vec<u64>, bool) {
     let count = count();
     let many = usize::try_from(count - before).unwrap_or(usize::MAX);

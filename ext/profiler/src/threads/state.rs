@@ -50,72 +50,73 @@ pub(crate) struct ThreadState {
     /// The Ruby Thread object, which the mark function keeps while the state is live.
     pub(super) object: AtomicU64,
     pub(super) native_id: AtomicI32,
-    /// Whether hooks report its exit, as they did its start. Else it may be in the middle of either, without a stack.
+    /// True if hooks will report the thread's exit, as they did its start. Otherwise the thread may be in the
+    /// middle of either, without a stack.
     pub(crate) reported: AtomicBool,
-    /// `pthread_self()` of the thread; 0 until it is known.
+    /// The thread's `pthread_self()`; 0 until it is known.
     pub(crate) pthread: AtomicUsize,
-    /// CPU clock when the thread started or was first seen, ns.
+    /// The CPU clock in nanoseconds when the thread started or was first seen.
     pub(crate) start_cpu_ns: AtomicU64,
     pub(super) ended_cpu_ns: AtomicU64,
-    /// When it ended, on the monotonic clock, ns.
+    /// The time of the thread's end, on the monotonic clock, in nanoseconds.
     pub(super) ended_ns: AtomicU64,
-    /// The number of times that it was met while no hook reported threads.
+    /// How often the thread was seen while no hook reported threads.
     pub(super) sightings: AtomicU32,
     pub(super) name: KeptName,
     pub(crate) wanted: Wanted,
     pub(crate) timer: Timer,
     pub(crate) perf: PerfCounter,
-    /// The time in the kernel, which that counter skips.
+    /// The time in the kernel, which the perf counter skips.
     pub(crate) kernel_time: KernelTime,
     pub(crate) ticker: TickerState,
     pub(crate) ticks: TickCount,
     pub(crate) ticks_in_gc: TicksInGc,
     pub(crate) handler: HandlerTime,
     pub(crate) labels: Labelled,
-    /// Its wall clock time by what it does, where the VM's hooks report waits.
+    /// The wall-clock time by what the thread does, if the VM's hooks report waits.
     pub(crate) walls: WallClock,
-    /// The same where they do not.
+    /// The wall-clock time by what the thread does, if no hooks report waits.
     pub(crate) polled: PolledWaits,
-    /// The time for which it was ready to run and had no CPU.
+    /// The time for which the thread was ready to run and had no CPU.
     pub(crate) off_cpu: OffCpu,
-    /// Whether it is asked where it is blocked with the GVL.
+    /// The question that asks the thread for its stack while it is blocked with the GVL.
     pub(crate) block: BlockWatch,
 }
 
-/// The measures of a thread that sessions want, and how often.
+/// The measurements of a thread that sessions want, and how often.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    /// The finest interval that a session wants, ns; 0 when none profiles it.
+    /// The finest interval in nanoseconds that a session wants; 0 if none profiles the thread.
     pub(crate) interval_ns: AtomicU64,
-    /// Whether none profiles it, and it ticks only for those that wait for it.
+    /// True if no session profiles the thread, and it ticks only for threads that wait for it.
     pub(crate) outside: AtomicBool,
-    /// Whether a session measures its CPU clock.
+    /// True if a session measures the thread's CPU clock.
     pub(crate) cpu: AtomicBool,
 }
 
 /// A thread's own timer.
 #[derive(Debug)]
 pub(crate) struct Timer {
-    /// The kernel's number of it.
+    /// The kernel's number of the timer.
     pub(crate) number: Claimable,
-    /// The interval at which it ticks, ns.
+    /// The interval in nanoseconds at which the timer ticks.
     pub(crate) interval_ns: AtomicU64,
-    /// The interval that it, or a counter, was given last, ns.
+    /// The interval in nanoseconds that was last set, on this timer or on a counter.
     pub(crate) armed_interval_ns: AtomicU64,
-    /// When that was, on the monotonic clock, ns.
+    /// The time at which that interval was set, on the monotonic clock, in nanoseconds.
     pub(crate) armed_ns: AtomicU64,
 }
 
 /// The ticker's notes about a thread.
 #[derive(Debug)]
 pub(crate) struct TickerState {
-    /// The thread's CPU clock at its last tick, ns.
+    /// The thread's CPU clock at its last tick, in nanoseconds.
     pub(crate) ticked_cpu_ns: AtomicU64,
-    /// The same at the last round.
+    /// The thread's CPU clock at the last round, in nanoseconds.
     pub(crate) visited_cpu_ns: AtomicU64,
-    /// The time before which no tick is due, on the monotonic clock, ns.
+    /// The time before which no tick is due, on the monotonic clock, in nanoseconds.
     pub(crate) next_tick_ns: AtomicU64,
-    /// The way of its signal to the thread.
+    /// The ticker's signal on its way to the thread.
     pub(crate) signal: TickOnItsWay,
 }
 
@@ -123,22 +124,23 @@ pub(crate) struct TickerState {
 #[derive(Debug)]
 pub(crate) struct TicksInGc {
     pub(crate) number: AtomicU64,
-    /// The time of the last of them, on the monotonic clock, ns.
+    /// The time of the last of these ticks, on the monotonic clock, in nanoseconds.
     pub(crate) last_ns: AtomicU64,
-    /// The thread's CPU clock at the last of them, ns.
+    /// The thread's CPU clock at the last of these ticks, in nanoseconds.
     pub(crate) last_cpu_ns: AtomicU64,
 }
 
-/// The labels that the handler puts on the records of a thread, with where they come from.
+/// The labels that the handler puts on the records of a thread, and where they come from.
 #[derive(Debug)]
 pub(crate) struct Labelled {
     pub(crate) set: AtomicU32,
     pub(crate) scope: AtomicU32,
     pub(crate) span: CurrentSpan,
-    /// The Fiber whose labels these are, as a VALUE, which the mark function keeps; 0 where that is not known, as on a thread that
-    /// has had one fiber only and no labels.
+    /// The Fiber that these labels belong to, as a VALUE, which the mark function keeps. It is 0 if that is
+    /// not known, as on a thread that has had only one fiber and no labels.
     pub(crate) fiber: AtomicU64,
-    /// The Ruby object that they came from, in the same way; 0 when none.
+    /// The Ruby object that the labels came from, as a VALUE, which the mark function keeps; 0 if there is
+    /// none.
     pub(crate) object: AtomicU64,
 }
 
@@ -165,7 +167,7 @@ impl Timer {
     }
 
     fn reset(&self) {
-        posix_timer::delete(self.number.take()); // of the life before, had it been armed just as its thread ended
+        posix_timer::delete(self.number.take()); // of the previous life, if it was armed just as its thread ended
     }
 }
 
@@ -229,7 +231,7 @@ impl Labelled {
 }
 
 impl ThreadState {
-    /// A free state.
+    /// Creates a free state.
     pub(super) const fn new() -> Self {
         Self {
             phase: AtomicU8::new(FREE),
@@ -259,8 +261,8 @@ impl ThreadState {
         }
     }
 
-    /// Begins the life of a thread whose CPU clock is there; `pthread` is 0 when unknown. The caller has claimed the state, and
-    /// publishes it.
+    /// Begins the life of a thread whose CPU clock reads `cpu_ns`; `pthread` is 0 if unknown. The caller has
+    /// claimed the state, and publishes it.
     pub(super) fn begin_life(&self, id: u32, object: u64, native_id: i32, pthread: usize, cpu_ns: u64) {
         self.id.store(id, Relaxed);
         self.object.store(object, Relaxed);
@@ -283,30 +285,31 @@ impl ThreadState {
         self.block.reset();
     }
 
-    /// Its identity, which is never used twice.
+    /// Returns the thread's identity, which is never reused.
     #[inline]
     pub(crate) fn id(&self) -> ThreadId {
         ThreadId(self.id.load(Relaxed))
     }
 
-    /// The operating system's id of its native thread.
+    /// Returns the operating system's id of the native thread.
     #[inline]
     pub(crate) fn native_id(&self) -> i32 {
         self.native_id.load(Relaxed)
     }
 
-    /// Whether it was registered before ids came to `next_id`, as [`super::next_id`] said.
+    /// Returns whether the thread was registered before ids reached `next_id`, a result of
+    /// [`super::next_id`].
     pub(crate) fn is_older_than(&self, next_id: u32) -> bool {
-        // Ids begin anew after four billion.
+        // Ids wrap around after four billion.
         self.id.load(Relaxed).wrapping_sub(next_id) > u32::MAX / 2
     }
 
-    /// Identity of its Ruby Thread, which is alive as long as the state is live.
+    /// Returns the identity of the Ruby Thread, which is alive as long as the state is live.
     pub(crate) fn object(&self) -> u64 {
         self.object.load(Relaxed)
     }
 
-    /// Its readings as a session begins to profile it, with its CPU clock.
+    /// Returns the thread's readings at the time when a session begins to profile it, with its CPU clock.
     pub(crate) fn now(&self, cpu_ns: u64) -> ThreadReading {
         let walls = self.walls_at(clock::monotonic_ns(), cpu_ns);
         self.polled.apportion(&walls);
@@ -320,7 +323,7 @@ impl ThreadState {
         }
     }
 
-    /// Whether the thread is registered and has not ended.
+    /// Returns whether the thread is registered and has not ended.
     #[inline]
     pub(crate) fn is_live(&self) -> bool {
         // Acquire pairs with the Release in `register`: the fields are those of this life.
@@ -328,7 +331,8 @@ impl ThreadState {
     }
 }
 
-/// CPU clock of a live thread, ns. For one that has ended unnoticed, its value at the start.
+/// Returns the CPU clock of a live thread in nanoseconds, or its value at the start if the thread has ended
+/// unnoticed.
 pub(crate) fn cpu_ns(state: &ThreadState) -> u64 {
     if state.pthread.load(Relaxed) == native_thread::pthread_self() {
         return clock::thread_cpu_ns();

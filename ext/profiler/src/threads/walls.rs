@@ -1,4 +1,4 @@
-//! A thread's wall clocks, by whichever way this Ruby has: measured by hooks, or sampled.
+//! A thread's wall clocks, by whichever method this Ruby allows: measured by hooks, or sampled.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use crate::sys::clock;
 use crate::threads::state::{cpu_ns, ThreadState};
 
 impl ThreadState {
-    /// Its wall clocks at `now_ns`, when its CPU clock stands at `cpu_ns`.
+    /// Returns the thread's wall clocks at `now_ns`, when its CPU clock reads `cpu_ns`.
     ///
     /// # Signal safety
     /// Loads.
@@ -22,7 +22,7 @@ impl ThreadState {
         }
     }
 
-    /// Starts its wall clocks. `here` is whether it is the calling thread. With the GVL.
+    /// Starts the thread's wall clocks. `here` is true for the calling thread. With the GVL.
     pub(crate) fn walls_on(&self, interval_ns: u64, here: bool) {
         let now_ns = clock::monotonic_ns();
         if before_3_3::NEEDED {
@@ -35,7 +35,8 @@ impl ThreadState {
         }
     }
 
-    /// Changes the interval of its wall clocks. Thresholds that were drawn already stay. Without the GVL.
+    /// Changes the interval of the thread's wall clocks. Thresholds that were already drawn stay. Without the
+    /// GVL.
     pub(crate) fn set_wall_interval(&self, interval_ns: u64) {
         if before_3_3::NEEDED {
             self.polled.set_interval(interval_ns);
@@ -44,7 +45,7 @@ impl ThreadState {
         }
     }
 
-    /// Stops its wall clocks.
+    /// Stops the thread's wall clocks.
     pub(crate) fn walls_off(&self) {
         let now_ns = clock::monotonic_ns();
         if before_3_3::NEEDED {
@@ -54,22 +55,22 @@ impl ThreadState {
         }
     }
 
-    /// Resets its wall clocks for a new life.
+    /// Resets the thread's wall clocks for a new life.
     pub(super) fn reset_walls(&self) {
         self.walls.reset();
         self.polled.reset();
     }
 }
 
-/// Has all threads polled anew, for a session that has no sample yet of what they wait in.
+/// Requests a new poll of all threads, for a session that has no sample of their waits yet.
 pub(crate) fn repoll_all() {
     super::live().for_each(|state| state.polled.poll_anew());
 }
 
-/// Whether a thread that a session profiles waits for the GVL.
+/// Returns whether a thread that a session profiles waits for the GVL.
 ///
 /// # Signal safety
-/// Loads, some for each thread.
+/// Loads, a few for each thread.
 pub(crate) fn any_waits_for_gvl() -> bool {
     super::live()
         .any(|state| state.walls.gvl_wait_since_ns() != 0 && !state.wanted.outside.load(Ordering::Relaxed))

@@ -1,15 +1,16 @@
 //! Answers of the VM that are kept for good.
 //!
-//! The VM may switch threads while it answers. A second thread that then waited for the first one's answer, as it would
-//! in `OnceLock::get_or_init` and so in magnus' `Lazy`, would do so with the GVL, and neither would ever get on. So here
-//! both ask, and the first answer stays. An error is no answer: it is passed on, and the next one asks again.
+//! The VM may switch threads while it answers. In `OnceLock::get_or_init`, and so in magnus' `Lazy`, a second
+//! thread would wait for the first one's answer. It would do so with the GVL, and neither could ever
+//! continue. So here both threads ask, and the first answer is kept. An error is not kept: it is passed on,
+//! and the next caller asks again.
 
 use std::sync::OnceLock;
 
 use magnus::value::Opaque;
 use magnus::{Error, Module, RClass, Ruby, TypedData, Value};
 
-/// A question to the VM, and its answer once it has one.
+/// A question to the VM, and its answer once there is one.
 #[derive(Debug)]
 pub(crate) struct Cached<T> {
     answer: OnceLock<T>,
@@ -21,10 +22,10 @@ impl<T> Cached<T> {
         Self { answer: OnceLock::new(), load }
     }
 
-    /// The answer.
+    /// Returns the answer, after asking the VM if necessary.
     ///
     /// # Errors
-    /// What the question raises, or what was delivered meanwhile.
+    /// The exception that the question raises, or one that was delivered meanwhile.
     pub(crate) fn get(&self, ruby: &Ruby) -> Result<&T, Error> {
         if let Some(answer) = self.answer.get() {
             return Ok(answer);
@@ -34,7 +35,7 @@ impl<T> Cached<T> {
     }
 }
 
-/// The same for an object, which the GC leaves alone from then on.
+/// A question whose answer is an object, which is never freed or moved from then on.
 pub(crate) struct CachedObject {
     answer: OnceLock<Opaque<Value>>,
     load: fn(&Ruby) -> Result<Value, Error>,
@@ -45,7 +46,7 @@ impl CachedObject {
         Self { answer: OnceLock::new(), load }
     }
 
-    /// The object.
+    /// Returns the object, after asking the VM if necessary.
     ///
     /// # Errors
     /// As [`Cached::get`].
@@ -59,8 +60,8 @@ impl CachedObject {
     }
 }
 
-/// Defines a class of ours for what `T` wraps. Magnus reads what it keeps of it at once, as the extension is still
-/// being loaded and nobody else can ask.
+/// Defines a class of ours for the objects that wrap a `T`. Magnus looks the class up at once, while the
+/// extension is still being loaded and no other thread can ask for it.
 pub(crate) fn define_class<T: TypedData>(
     ruby: &Ruby,
     outer: impl Module,

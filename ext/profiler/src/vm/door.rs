@@ -1,20 +1,21 @@
 //! The door to Ruby code: every call that dispatches a method goes through here.
 //!
-//! Such a call may switch threads, and it may raise an exception that has nothing to do with the question. The VM delivers
-//! `Thread#raise`, `Thread#kill`, `Timeout`, `Interrupt` and a trap that raises as the frame of the callee is popped.
-//! So callers finish their state before they ask, or undo it. An error is always passed on: nothing here drops one.
+//! Such a call may switch threads, and it may raise an exception that has nothing to do with the question.
+//! The VM delivers `Thread#raise`, `Thread#kill`, `Timeout`, `Interrupt` and a trap that raises as the frame
+//! of the callee is popped. So callers finish their state before they ask, or undo it. An error is always
+//! passed on: no function here drops one.
 //!
-//! * A question that Ruby answers with a NameError is asked twice, which distinguishes that answer from a NameError
-//!   that somebody sent. An error is never kept as an answer.
-//! * State is finished before a call into Ruby, or undone. Labels stand in the fiber and in the state before `Fiber[]=`
-//!   is called. `Labels.leave` undoes whatever `Labels.enter` did, even where it raised.
-//! * A session is an object before it begins (`Life::New`), and ends by itself when the object is freed: the GC only
-//!   notes that, and a postponed job discards it. Its result is kept until its Profile has reached the caller, so the
-//!   next `stop` continues what an exception interrupted.
-//! * Nothing is called in a postponed job, as the VM drops what is raised there.
+//! * A question that Ruby answers with a NameError is asked twice, which distinguishes that answer from a
+//!   NameError that another thread sent. An error is never kept as an answer.
+//! * State is finished before a call into Ruby, or undone. Labels are in the fiber and in the state before
+//!   `Fiber[]=` is called. `Labels.leave` undoes whatever `Labels.enter` did, even if it raised.
+//! * A session is an object before it begins (`Life::New`), and ends by itself when the object is freed: the
+//!   GC only notes the free, and a postponed job discards the session. Its result is kept until its Profile
+//!   has reached the caller, so the next `stop` continues what an exception interrupted.
+//! * No method is called in a postponed job, as the VM drops exceptions that are raised there.
 //!
-//! Sessions refuse to begin or end where less than 64 KB of the machine stack are left. Ruby's handler of SIGSEGV jumps
-//! out of whatever holds a lock, the allocator too.
+//! Sessions refuse to begin or end if less than 64 KB of the machine stack are left. Ruby's handler of
+//! SIGSEGV jumps out of any code, even if it holds a lock, such as that of the allocator.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,11 +34,11 @@ impl Name {
         Self(name, AtomicU64::new(0))
     }
 
-    /// The id. An interned name lasts. The caller holds the GVL.
+    /// Returns the id, which is valid for ever once the name is interned. The caller holds the GVL.
     pub(crate) fn id(&self) -> ID {
         match self.1.load(Ordering::Relaxed) {
             0 => {
-                // SAFETY: callers hold the GVL; the name is a C string.
+                // SAFETY: the caller holds the GVL; the name is a C string.
                 let id = unsafe { rb_sys::rb_intern(self.0.as_ptr()) };
                 self.1.store(id as u64, Ordering::Relaxed);
                 id
@@ -61,7 +62,7 @@ pub(crate) fn call<const N: usize>(
     let answer = protect(|| unsafe {
         rb_sys::rb_funcallv(receiver.as_raw(), method.id(), N as _, arguments.as_ptr())
     });
-    // SAFETY: what a method returns is a live object.
+    // SAFETY: a method returns a live object.
     answer.map(|it| unsafe { Value::from_raw(it) })
 }
 
@@ -79,28 +80,30 @@ pub(crate) fn bind_call<const N: usize>(method: Value, arguments: [Value; N]) ->
 /// # Errors
 /// As [`call`]; also a `break` or `throw` out of the block.
 pub(crate) fn yield_to_block(value: Value) -> Result<Value, Error> {
-    // SAFETY: a Value proves that the GVL is held; it is on the stack, and so is what the block returns.
+    // SAFETY: a Value proves that the GVL is held; the value is on the stack, and so is the block's result.
     let answer = protect(|| unsafe { rb_sys::rb_yield(value.as_raw()) });
-    // SAFETY: what a block returns is a live object.
+    // SAFETY: a block returns a live object.
     answer.map(|it| unsafe { Value::from_raw(it) })
 }
 
-/// The result of `Object#inspect` on a value, for a message.
+/// Returns the result of `Object#inspect` on a value, for a message.
 ///
 /// # Errors
-/// The exception that it raises: the caller's own error is then not created.
+/// The exception that `inspect` raises: the caller's own error is then not created.
 pub(crate) fn inspect(value: Value) -> Result<String, Error> {
-    // SAFETY: a Value proves that the GVL is held; `rb_inspect` returns a String, which is on the stack while it is read.
+    // SAFETY: a Value proves that the GVL is held; `rb_inspect` returns a String, which is on the stack while
+    // it is read.
     unsafe { protect(|| rb_sys::rb_inspect(value.as_raw())).map(|it| super::text(it)) }
 }
 
-/// The machine stack that must be left for a call of ours: twice what it takes to stop a session, which is some 30 KB.
+/// The machine stack that must be left for a call of ours: twice what stopping a session takes, which is some
+/// 30 KB.
 const STACK_BYTES: usize = 64 * 1024;
-/// The part of it that one step checks: less than Ruby's own check leaves, which is 16 KB.
+/// The part of the stack that one step checks: less than the 16 KB that Ruby's own check leaves.
 const STACK_STEP: usize = 8 * 1024;
 
-/// Fails if the machine stack is almost at its end. Ruby jumps out of any code that runs into the end, and a lock that is held
-/// there would stay locked for ever: one of ours, or that of the allocator.
+/// Fails if the machine stack is almost exhausted. Ruby jumps out of any code that runs into the end, and a
+/// lock that is held there would stay locked for ever: one of ours, or that of the allocator.
 ///
 /// # Errors
 /// SystemStackError.
@@ -111,8 +114,8 @@ pub(crate) fn demand_stack(ruby: &Ruby) -> Result<(), Error> {
     Err(Error::new(ruby.exception_sys_stack_error(), "stack level too deep"))
 }
 
-/// Whether that many bytes of the stack are left, besides those that Ruby's check leaves. That check is about the place where it is
-/// called, so this calls itself, a step deeper each time.
+/// Returns whether that many bytes of the stack are left, besides those that Ruby's check leaves. That check
+/// is about the place where it is called, so this function calls itself, one step deeper each time.
 #[inline(never)]
 fn has_stack(bytes: usize) -> bool {
     // SAFETY: callers are on a Ruby thread; the call compares two addresses.
@@ -121,14 +124,15 @@ fn has_stack(bytes: usize) -> bool {
     }
     let step = std::mem::MaybeUninit::<[u8; STACK_STEP]>::uninit();
     let enough = bytes == 0 || has_stack(bytes.saturating_sub(STACK_STEP));
-    std::hint::black_box(&step); // it is there during the call
+    std::hint::black_box(&step); // keeps the array on the stack during the call
     enough
 }
 
-/// Asks a question that may have no answer. Ruby then raises a NameError, and this returns `None`.
+/// Asks a question that may have no answer. Returns `None` if Ruby raises a NameError.
 ///
 /// # Errors
-/// All other exceptions, and a NameError that somebody sent here: asked again, the question has an answer.
+/// All other exceptions, and a NameError that another thread sent here: asked again, the question has an
+/// answer.
 pub(crate) fn unless_undefined<T>(
     ruby: &Ruby,
     question: impl Fn() -> Result<T, Error>,
@@ -144,12 +148,14 @@ pub(crate) fn unless_undefined<T>(
     }
 }
 
-/// Raises an error of [`call`] in a hook of the VM, which lets it through to the code that the hook interrupts.
+/// Raises an error of [`call`] in a hook of the VM, which lets it through to the code that the hook
+/// interrupts.
 ///
 /// # Safety
-/// Nothing with a destructor is live in the frames from here to the VM.
+/// No value with a destructor is live in the frames from here to the VM.
 pub(crate) unsafe fn raise_from_hook(error: &Error) {
-    // SAFETY: the GVL is held, as an error holds a Value; as promised.
+    // SAFETY: the GVL is held, as an error holds a Value; the caller has no live value with a destructor in
+    // its frames.
     unsafe {
         match error.error_type() {
             ErrorType::Jump(tag) => rb_sys::rb_jump_tag(*tag as _),
@@ -159,15 +165,16 @@ pub(crate) unsafe fn raise_from_hook(error: &Error) {
     }
 }
 
-/// Runs `call`, which may raise, throw or end the thread. All of these become an error that ends this call only.
+/// Runs `call`, which may raise, throw or end the thread. All of these become an error that ends this call
+/// only.
 ///
 /// # Errors
-/// See above. `$!` is as it was before.
+/// The exception, the throw or the end of the thread. `$!` is as it was before.
 pub(super) fn protect(mut call: impl FnMut() -> VALUE) -> Result<VALUE, Error> {
     const RAISE: i32 = 6;
-    // SAFETY: the callers hold the GVL, and nothing with a destructor is alive inside `call`.
+    // SAFETY: the callers hold the GVL, and no value with a destructor is alive inside `call`.
     let before = unsafe { rb_sys::rb_errinfo() };
-    // SAFETY: as above.
+    // SAFETY: the callers hold the GVL, and no value with a destructor is alive inside `call`.
     let (value, state) = unsafe { run(&mut call) };
     match state {
         0 => Ok(value),
@@ -175,26 +182,27 @@ pub(super) fn protect(mut call: impl FnMut() -> VALUE) -> Result<VALUE, Error> {
             // SAFETY: the GVL is held.
             let raised = unsafe { rb_sys::rb_errinfo() };
             restore(before);
-            // SAFETY: what was raised is on the stack.
+            // SAFETY: the raised exception is on the stack.
             let raised = Exception::from_value(unsafe { Value::from_raw(raised) });
             raised.map_or(Ok(value), |it| Err(it.into()))
         }
-        // A throw, or the end of the thread: `$!` says which, and stays. magnus makes its error of a jump that it sees.
+        // A throw, or the end of the thread: `$!` says which, and stays. magnus makes its error of a jump
+        // that it sees.
         state => magnus::rb_sys::protect(|| {
-            // SAFETY: goes on with the jump that has just been stopped.
+            // SAFETY: continues the jump that was just stopped, inside magnus' own `protect`.
             unsafe { rb_sys::rb_jump_tag(state) }
         }),
     }
 }
 
-/// Runs `call`, which dispatches no method and so can raise nothing but its own errors. `None` if it raised.
+/// Runs `call`, which dispatches no method and so can raise only its own errors. Returns `None` if it raised.
 ///
 /// # Safety
-/// The caller holds the GVL, and nothing with a destructor is alive inside `call` when it raises.
+/// The caller holds the GVL, and no value with a destructor is alive inside `call` when it raises.
 pub(crate) unsafe fn quietly(mut call: impl FnMut() -> VALUE) -> Option<VALUE> {
-    // SAFETY: as promised.
+    // SAFETY: the caller holds the GVL.
     let before = unsafe { rb_sys::rb_errinfo() };
-    // SAFETY: as promised.
+    // SAFETY: the caller holds the GVL, and no value with a destructor is alive inside `call` when it raises.
     let (value, state) = unsafe { run(&mut call) };
     if state == 0 {
         return Some(value);
@@ -203,7 +211,7 @@ pub(crate) unsafe fn quietly(mut call: impl FnMut() -> VALUE) -> Option<VALUE> {
     None
 }
 
-/// `rb_protect` for a closure: its value, and the VM's tag of what ended it, or 0.
+/// Calls a closure under `rb_protect`. Returns its value, and the VM's tag of the jump that ended it, or 0.
 ///
 /// # Safety
 /// As [`quietly`].
@@ -219,9 +227,11 @@ unsafe fn run<F: FnMut() -> VALUE>(call: &mut F) -> (VALUE, i32) {
     (value, state)
 }
 
-/// Restores the value that `$!` had before a raise was caught. That exception may be on its way through an outer frame.
+/// Restores the value that `$!` had before a raise was caught. That exception may be on its way through an
+/// outer frame.
 fn restore(before: VALUE) {
-    // The VM refuses a value that is no exception. So where a thread is being ended, the caught value stays in `$!`.
+    // The VM refuses a value that is not an exception. So if a thread is being ended, the caught value stays
+    // in `$!`.
     // SAFETY: the GVL is held; both calls only read and write a field of the current thread.
     unsafe {
         let is_exception = rb_sys::rb_obj_is_kind_of(before, rb_sys::rb_eException) == rb_sys::Qtrue as VALUE;

@@ -5,7 +5,7 @@ use magnus::{prelude::*, Error, Exception, ExceptionClass, RModule, Ruby, Value}
 
 use super::door::protect;
 
-/// `Profiler::<name>` with a message for the user.
+/// Creates a `Profiler::<name>` with a message for the user.
 pub(crate) fn error(ruby: &Ruby, name: &str, message: impl Into<String>) -> Error {
     let class = ruby
         .class_object()
@@ -15,8 +15,9 @@ pub(crate) fn error(ruby: &Ruby, name: &str, message: impl Into<String>) -> Erro
     exception(class, &message.into())
 }
 
-/// An exception of that class, made at once: to make it calls Ruby, and magnus would do so where it can pass nothing on. What is
-/// delivered meanwhile, as the end of the thread, comes in its place.
+/// Creates an exception of that class at once. Creating one calls Ruby, and magnus would do so at a point
+/// where it cannot pass an error on. An exception that is delivered meanwhile, such as the end of the thread,
+/// is returned instead.
 pub(crate) fn exception(class: ExceptionClass, message: &str) -> Error {
     // SAFETY: a class proves that the GVL is held. Ruby copies the bytes, which outlive the call.
     let made = protect(|| unsafe {
@@ -24,10 +25,10 @@ pub(crate) fn exception(class: ExceptionClass, message: &str) -> Error {
         rb_sys::rb_exc_new_str(class.as_raw(), text)
     });
     match made {
-        // SAFETY: it has just been made, and is on the stack.
+        // SAFETY: the exception has just been created, and is on the stack.
         Ok(made) => match Exception::from_value(unsafe { Value::from_raw(made) }) {
             Some(made) => made.into(),
-            None => Error::new(class, message.to_owned()), // an app has defined `new` otherwise
+            None => Error::new(class, message.to_owned()), // an app has redefined `new`
         },
         Err(arrived) => arrived,
     }

@@ -1,4 +1,4 @@
-//! Walking a stack, and asking what a frame of it is.
+//! Walking a stack, and asking the VM about its frames.
 
 use core::ffi::c_int;
 
@@ -7,40 +7,42 @@ use rb_sys::{ruby_value_type, VALUE};
 use crate::vm::methods;
 use crate::vm::objects::{kind, Kind};
 
-// A handle is a VALUE as it is; this project knows 64-bit machines only.
+// A handle is a VALUE, unchanged; this project supports 64-bit machines only.
 const _: () = assert!(core::mem::size_of::<VALUE>() == core::mem::size_of::<u64>());
 
-/// Writes the frames of the current thread's own stack, leaf first, and returns how many there were;
-/// `limit` of them means that the root side may be missing.
+/// Writes the frames of the current thread's own stack, leaf first, and returns their number. If that is
+/// `limit`, the root side may be missing.
 ///
 /// # Signal safety
-/// `rb_profile_frames` neither allocates nor locks; it reads the control frames of this thread, which
-/// the interpreter keeps whole at every instruction. It is not documented as safe in a handler, and
-/// every Ruby profiler in production relies on it.
+/// `rb_profile_frames` neither allocates nor locks; it reads the control frames of this thread, which the
+/// interpreter keeps consistent at every instruction. It is not documented as safe in a handler, but every
+/// Ruby profiler in production relies on it.
 ///
 /// # Safety
-/// Both buffers hold `limit`; the thread runs Ruby; no garbage is being collected.
+/// Both buffers hold `limit` entries; the thread runs Ruby; no garbage is being collected.
 #[inline]
 pub(crate) unsafe fn walk(handles: *mut u64, lines: *mut c_int, limit: usize) -> usize {
     let limit = c_int::try_from(limit).unwrap_or(c_int::MAX);
-    // SAFETY: as promised by the caller; a handle is a VALUE.
+    // SAFETY: the caller passes buffers of `limit` entries, on a Ruby thread and outside of a GC; a handle is
+    // a VALUE.
     let count = unsafe { rb_sys::rb_profile_frames(0, limit, handles.cast::<VALUE>(), lines) };
     let count = usize::try_from(count).unwrap_or(0);
     #[cfg(not(ruby_gte_3_2))]
-    // SAFETY: the first `count` of both buffers were just written, with live frames.
+    // SAFETY: the first `count` entries of both buffers were just written, with live frames.
     let count = unsafe { without_dummy(handles, lines, count) };
     count
 }
 
-/// The same of another thread, which stands still. Nothing before Ruby 3.3.
+/// Writes the frames of another thread, which stands still. Before Ruby 3.3 there are never any.
 ///
 /// # Safety
-/// The caller holds the GVL; `thread` is a live Thread; both buffers hold `limit`; no garbage is being
-/// collected.
+/// The caller holds the GVL; `thread` is a live Thread; both buffers hold `limit` entries; no garbage is
+/// being collected.
 #[cfg(ruby_gte_3_3)]
 pub(crate) unsafe fn walk_of(thread: u64, handles: *mut u64, lines: *mut c_int, limit: usize) -> usize {
     let limit = c_int::try_from(limit).unwrap_or(c_int::MAX);
-    // SAFETY: as promised by the caller; a handle is a VALUE.
+    // SAFETY: the caller holds the GVL and passes a live Thread and buffers of `limit` entries, outside of a
+    // GC; a handle is a VALUE.
     let count = unsafe {
         rb_sys::rb_profile_thread_frames(thread as VALUE, 0, limit, handles.cast::<VALUE>(), lines)
     };
@@ -52,8 +54,8 @@ pub(crate) unsafe fn walk_of(_thread: u64, _handles: *mut u64, _lines: *mut c_in
     0
 }
 
-/// Ruby 3.1 reports the main thread's dummy frame as a second `<main>` at the root, with line 0
-/// (<https://bugs.ruby-lang.org/issues/18907>).
+/// Returns the number of frames without a dummy at the root. Ruby 3.1 reports the main thread's dummy frame
+/// as a second `<main>`, with line 0 (<https://bugs.ruby-lang.org/issues/18907>).
 #[cfg(not(ruby_gte_3_2))]
 unsafe fn without_dummy(handles: *const u64, lines: *const c_int, count: usize) -> usize {
     let Some(last) = count.checked_sub(1) else { return 0 };
@@ -69,21 +71,22 @@ unsafe fn without_dummy(handles: *const u64, lines: *const c_int, count: usize) 
 /// The VM's description of a frame.
 #[derive(Debug, Default)]
 pub(crate) struct Description {
-    /// `block in <main>`, `<class:Foo>`; `None` where there is an owner.
+    /// A label such as `block in <main>` or `<class:Foo>`; `None` if there is an owner.
     pub(crate) label: Option<String>,
-    /// The class or module that has the method, as an object; nothing outside of methods, and for code that
-    /// `define_method` made a method of.
+    /// The class or module that has the method, as an object; `None` outside of methods, and for code that
+    /// `define_method` made a method.
     pub(crate) owner: Option<u64>,
-    /// Name under which the method was defined; outside of methods nothing, or that of the method around.
+    /// The name under which the method was defined. Outside of methods it is `None`, or the name of the
+    /// enclosing method.
     pub(crate) method_name: Option<String>,
-    /// Absolute where there is one; nothing for a C function.
+    /// The path, absolute if possible; `None` for a C function.
     pub(crate) path: Option<String>,
-    /// First line of the definition; 0 for a C function.
+    /// The first line of the definition; 0 for a C function.
     pub(crate) first_line: u32,
 }
 
-/// Asks the VM about a handle that a walk gave. Nothing when it is not a frame (any more): the VM's
-/// own functions would abort the process then.
+/// Asks the VM about a handle from a walk. Returns `None` if it is not, or no longer, a frame: the VM's own
+/// functions would then abort the process.
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC; `handle` has been marked since it was walked.
@@ -105,7 +108,7 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
         unsafe { rb_sys::RB_TYPE_P(answer, ruby_value_type::RUBY_T_STRING).then(|| super::text(answer)) }
     };
     let path = string(rb_sys::rb_profile_frame_path);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller holds the GVL outside of a GC, and the handle is alive.
     let owner = unsafe { owner(handle, kind) };
     Some(Description {
         label: if owner.is_none() { string(rb_sys::rb_profile_frame_label) } else { None },
@@ -117,15 +120,16 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
     })
 }
 
-/// The description that can be read of a handle without the GVL: the label of the code, and its path. Nothing of a C function, whose
-/// name is a Symbol, which the VM may be changing the table of.
+/// Returns the part of a description that can be read without the GVL: the label of the code, and its path.
+/// Returns `None` for a C function: its name is a Symbol, and the VM may be changing the table of Symbols.
 ///
 /// # Safety
-/// The handle has been marked since it was walked; no garbage is being collected, and none will be before this returns.
+/// The handle has been marked since it was walked; no garbage is being collected, and none will be before
+/// this returns.
 pub(crate) unsafe fn describe_without_gvl(handle: u64) -> Option<Description> {
     let frame = handle as VALUE;
-    // SAFETY: the slot holds an object, as it was marked. For both kinds the VM's functions read what the code holds, which never
-    // changes while it lives: they neither allocate nor call anything.
+    // SAFETY: the slot holds an object, as it was marked. For both kinds the VM's functions read data of the
+    // code that never changes while it lives; they neither allocate nor call anything.
     unsafe {
         if !matches!(kind(handle), Kind::Method | Kind::Iseq) {
             return None;
@@ -143,21 +147,21 @@ pub(crate) unsafe fn describe_without_gvl(handle: u64) -> Option<Description> {
     }
 }
 
-/// The owner of a method entry.
+/// Returns the owner of a method entry.
 unsafe fn owner(handle: u64, kind: Kind) -> Option<u64> {
     if kind != Kind::Method {
         return None;
     }
-    // SAFETY: as the caller promises; the entry is alive.
+    // SAFETY: the caller holds the GVL outside of a GC, and the entry is alive.
     unsafe { methods::method(handle, &mut Vec::with_capacity(8)).owner }
 }
 
-/// Ruby's label of an iseq: `block in <main>`.
+/// Returns Ruby's label of an iseq, such as `block in <main>`. Allocates no Ruby object.
 ///
 /// # Safety
-/// The caller holds the GVL and is not in a GC; `iseq` is a live one. Allocates no Ruby object.
+/// The caller holds the GVL and is not in a GC; `iseq` is live.
 pub(crate) unsafe fn label(iseq: u64) -> String {
-    // SAFETY: as promised; the label is a String that the iseq holds.
+    // SAFETY: the caller holds the GVL and passes a live iseq, which holds the label, a String.
     unsafe { super::text(rb_sys::rb_profile_frame_label(iseq as VALUE)) }
 }
 

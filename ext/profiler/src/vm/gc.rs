@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use profiler_core::record::detail::GcCause;
 use rb_sys::VALUE;
 
-/// The VM's words for what is asked, and for the answers, as static Symbols; 0 until they are learned.
+/// The VM's words for the questions and for the answers, as static Symbols; 0 until they are looked up.
 struct Symbols {
     gc_by: AtomicU64,
     major_by: AtomicU64,
@@ -20,12 +20,12 @@ static SYMBOLS: Symbols = Symbols {
     major: [const { AtomicU64::new(0) }; GcCause::MAJOR.len()],
 };
 
-/// Has the VM make what [`latest_cause`] needs.
+/// Interns the Symbols that [`latest_cause`] needs.
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC.
 pub(crate) unsafe fn load_symbols() {
-    // SAFETY: as promised; such a Symbol is no object, and stays for ever.
+    // SAFETY: the caller holds the GVL outside of a GC; such a Symbol is no object, and lives for ever.
     let symbol = |word: &str| unsafe {
         rb_sys::rb_id2sym(rb_sys::rb_intern2(word.as_ptr().cast(), word.len() as _)) as u64
     };
@@ -35,22 +35,23 @@ pub(crate) unsafe fn load_symbols() {
         .for_each(|(it, word)| it.store(symbol(word), Relaxed));
     SYMBOLS.gc_by.store(symbol("gc_by"), Relaxed);
     SYMBOLS.major_by.store(symbol("major_by"), Relaxed);
-    // The first time it is asked the VM makes Symbols of its own.
-    // SAFETY: as promised.
+    // At the first question the VM creates Symbols of its own.
+    // SAFETY: the caller holds the GVL.
     let _ = unsafe { latest_cause() };
 }
 
-/// Why the GC that runs, or the last one, began. Unknown before [`load_symbols`].
+/// Returns why the running GC, or the last one, began. Unknown before [`load_symbols`].
 ///
 /// # Signal safety
-/// The VM reads a few bits and returns a Symbol that it has.
+/// The VM reads a few bits and returns a Symbol that exists.
 ///
 /// # Safety
 /// The caller is on a thread that collects, or holds the GVL.
 pub(crate) unsafe fn latest_cause() -> GcCause {
     let info = |question: &AtomicU64| match question.load(Relaxed) {
         0 => 0,
-        // SAFETY: as promised; the VM knows the question, and raises for others only.
+        // SAFETY: the caller collects or holds the GVL; the VM knows this key, and raises for unknown ones
+        // only.
         question => unsafe { rb_sys::rb_gc_latest_gc_info(question as VALUE) as u64 },
     };
     let place = |words: &[AtomicU64], answer| words.iter().position(|it| it.load(Relaxed) == answer);

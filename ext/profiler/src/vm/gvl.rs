@@ -1,43 +1,46 @@
-//! Hooks on what threads do with the GVL: wait for it, get it, release it. They are used from Ruby 3.3 on. Before that the
-//! events do not say which thread they are about, or do not exist.
+//! Hooks on what threads do with the GVL: wait for it, acquire it, release it. They are used from Ruby 3.3
+//! on. Before that the events do not say which thread they are about, or do not exist.
 
 use core::ffi::c_void;
 
 #[cfg(ruby_gte_3_3)]
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
-/// Whether there are such hooks, so that waits are measured and not sampled.
+/// True if the hooks exist, so that waits are measured and not sampled.
 pub(crate) const HOOKS: bool = cfg!(ruby_gte_3_3);
 
 /// An event of a thread and the GVL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(ruby_gte_3_3), allow(dead_code))] // nothing creates them there
+#[cfg_attr(not(ruby_gte_3_3), allow(dead_code))] // never constructed there
 pub(crate) enum GvlEvent {
-    /// It is about to release the GVL: it blocks, or its time slice is over. Reported on the thread itself.
+    /// The thread is about to release the GVL: it blocks, or its time slice is over. Reported on the thread
+    /// itself.
     Suspended,
-    /// It waits for the GVL. Reported on the thread that made it ready, whichever that is.
+    /// The thread waits for the GVL. Reported on whichever thread made it ready.
     Ready,
-    /// It has the GVL. Reported on the thread itself.
+    /// The thread has the GVL. Reported on the thread itself.
     Resumed,
-    /// It has ended: its last Ruby code has run, and it is in no list any more. Reported on the thread itself.
+    /// The thread has ended: its last Ruby code has run, and it is in no list any more. Reported on the
+    /// thread itself.
     Exited,
 }
 
-/// A hook that is called with the event, the Thread, and the tag that [`tag`] gave it, null if there is none. That is mostly
-/// under the lock of the VM's scheduler, so it must not allocate, wait, or call the VM beyond a walk, [`tag`] and [`tag_of`].
+/// A hook that is called with the event, the Thread, and the tag that [`tag`] gave it, null if there is none.
+/// Mostly that happens under the lock of the VM's scheduler, so the hook must not allocate, wait, or call the
+/// VM beyond a walk, [`tag`] and [`tag_of`].
 pub(crate) type GvlHook = unsafe fn(GvlEvent, u64, *mut c_void);
 
-/// Runs `work` without the GVL, as the work can wait for a thread that has it. An interrupt that arrives meanwhile (an exception
-/// from outside, a kill) is passed on once `work` is done.
+/// Runs `work` without the GVL, for work that may wait for a thread that has it. An interrupt that arrives
+/// meanwhile (an exception from outside, a kill) is passed on once `work` is done.
 ///
 /// # Errors
-/// The interrupt that arrived meanwhile. Whether `work` ran, only the work itself can say.
+/// The interrupt that arrived meanwhile. Only the work itself can say whether it ran.
 pub(crate) fn release(_gvl: &magnus::Ruby, work: impl FnOnce()) -> Result<(), magnus::Error> {
     unsafe extern "C" fn run<F: FnOnce()>(work: *mut c_void) -> *mut c_void {
-        // SAFETY: the address of the closure below, which outlives the call.
+        // SAFETY: the address is that of the closure below, which outlives the call.
         let work = unsafe { &mut *work.cast::<Option<F>>() };
         if let Some(work) = work.take() {
-            // A panic must not run into the VM.
+            // A panic must not unwind into the VM.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         }
         core::ptr::null_mut()
@@ -45,7 +48,8 @@ pub(crate) fn release(_gvl: &magnus::Ruby, work: impl FnOnce()) -> Result<(), ma
     fn start<F: FnOnce()>(work: &mut Option<F>) -> Result<(), magnus::Error> {
         let work = core::ptr::from_mut(work).cast::<c_void>();
         magnus::rb_sys::protect(|| {
-            // SAFETY: a `Ruby` proved that the GVL is held; nothing with a destructor is alive here when this raises.
+            // SAFETY: a `Ruby` proved that the GVL is held; no value with a destructor is alive here when
+            // this raises.
             unsafe { rb_sys::rb_thread_call_without_gvl(Some(run::<F>), work, None, core::ptr::null_mut()) };
             rb_sys::Qnil as rb_sys::VALUE
         })
@@ -58,7 +62,7 @@ pub(crate) fn release(_gvl: &magnus::Ruby, work: impl FnOnce()) -> Result<(), ma
 mod raw {
     use super::*;
 
-    /// The VM's key for our tags, plus one; 0 when it was not made yet.
+    /// The VM's key for our tags, plus one; 0 until it is created.
     pub(super) static KEY: AtomicI32 = AtomicI32::new(0);
     pub(super) static HOOK: AtomicPtr<rb_sys::rb_internal_thread_event_hook_t> =
         AtomicPtr::new(core::ptr::null_mut());
@@ -75,8 +79,8 @@ mod raw {
             rb_sys::RUBY_INTERNAL_THREAD_EVENT_EXITED => GvlEvent::Exited,
             _ => return,
         };
-        // SAFETY: the VM hands over a Thread, the one field of the data, and the hook that `hook_events` gave it; to read
-        // a tag is safe on any thread.
+        // SAFETY: the VM passes a Thread, which is the only field of the data, and the hook that
+        // `hook_events` gave it; reading a tag is safe on any thread.
         unsafe {
             let thread = *data.cast::<rb_sys::VALUE>();
             let tag = rb_sys::rb_internal_thread_specific_get(thread, KEY.load(Ordering::Relaxed) - 1);
@@ -85,7 +89,7 @@ mod raw {
     }
 }
 
-/// Calls `hook` at each such event from now on.
+/// Installs `hook`, which is then called at each event of a thread and the GVL.
 ///
 /// # Safety
 /// The caller holds the GVL and is not inside such a hook, nor in a forked child whose parent had it.
@@ -95,14 +99,15 @@ pub(crate) unsafe fn hook_events(hook: GvlHook) {
         | rb_sys::RUBY_INTERNAL_THREAD_EVENT_READY
         | rb_sys::RUBY_INTERNAL_THREAD_EVENT_RESUMED
         | rb_sys::RUBY_INTERNAL_THREAD_EVENT_EXITED;
-    // SAFETY: as promised; a plain function that lives as long as the process.
+    // SAFETY: the caller holds the GVL and is in no such hook; `on_event` is a plain function that lives as
+    // long as the process.
     let added = unsafe {
         rb_sys::rb_internal_thread_add_event_hook(Some(raw::on_event), events as _, hook as *mut c_void)
     };
     raw::HOOK.store(added, Ordering::Relaxed);
 }
 
-/// Undoes [`hook_events`].
+/// Removes the hook that [`hook_events`] installed.
 ///
 /// # Safety
 /// As for [`hook_events`].
@@ -110,20 +115,20 @@ pub(crate) unsafe fn hook_events(hook: GvlHook) {
 pub(crate) unsafe fn unhook_events() {
     let hook = raw::HOOK.swap(core::ptr::null_mut(), Ordering::Relaxed);
     if !hook.is_null() {
-        // SAFETY: as promised; the VM gave it.
+        // SAFETY: the caller holds the GVL and is in no such hook; the VM returned this handle.
         unsafe { rb_sys::rb_internal_thread_remove_event_hook(hook) };
     }
 }
 
-/// Makes the key for tags, unless it is there. The VM makes its first key for nobody while other Ractors run, so this comes as the
-/// extension is loaded. The error of the VM is dropped: [`unavailable`] tells it.
+/// Creates the key for tags, unless it exists. The VM refuses to create its first key while other Ractors
+/// run, so this happens as the extension is loaded. The VM's error is dropped: [`unavailable`] reports it.
 ///
 /// # Safety
 /// The caller holds the GVL.
 #[cfg(ruby_gte_3_3)]
 pub(crate) unsafe fn make_key() {
     if raw::KEY.load(Ordering::Relaxed) == 0 {
-        // SAFETY: as promised.
+        // SAFETY: the caller holds the GVL.
         let key = unsafe {
             super::door::quietly(|| rb_sys::rb_internal_thread_specific_key_create() as rb_sys::VALUE)
         };
@@ -131,7 +136,7 @@ pub(crate) unsafe fn make_key() {
     }
 }
 
-/// Why waits cannot be measured with hooks that there are; nothing when they can.
+/// Returns why waits cannot be measured although the hooks exist, or `None` if they can.
 ///
 /// # Safety
 /// The caller holds the GVL.
@@ -140,27 +145,27 @@ pub(crate) unsafe fn unavailable() -> Option<&'static str> {
     if super::process::shares_native_threads() {
         return Some("with RUBY_MN_THREADS Ruby threads share native ones");
     }
-    // SAFETY: as promised.
+    // SAFETY: the caller holds the GVL.
     unsafe { make_key() };
     (raw::KEY.load(Ordering::Relaxed) == 0).then_some(
         "other tools have taken all keys of the VM for their tags, or other Ractors ran before the profiler was loaded",
     )
 }
 
-/// Sets the tag of a thread, with which the hook is called. [`unavailable`] must have found nothing missing before.
+/// Sets the tag of a thread, with which the hook is called. [`unavailable`] must have returned `None` before.
 ///
 /// # Safety
-/// The caller holds the GVL; `thread` is a live Thread; a hook that is called with `tag` can follow it for ever.
+/// The caller holds the GVL; `thread` is a live Thread; a hook that is called with `tag` can use it for ever.
 #[cfg(ruby_gte_3_3)]
 pub(crate) unsafe fn tag(thread: u64, tag: *mut c_void) {
     let key = raw::KEY.load(Ordering::Relaxed);
     if key != 0 {
-        // SAFETY: as promised.
+        // SAFETY: the caller holds the GVL and passes a live Thread; the VM created the key.
         unsafe { rb_sys::rb_internal_thread_specific_set(thread as rb_sys::VALUE, key - 1, tag) };
     }
 }
 
-/// The tag of a thread; null without one.
+/// Returns the tag of a thread; null if it has none.
 ///
 /// # Safety
 /// `thread` is a live Thread.
@@ -168,7 +173,7 @@ pub(crate) unsafe fn tag(thread: u64, tag: *mut c_void) {
 pub(crate) unsafe fn tag_of(thread: u64) -> *mut c_void {
     match raw::KEY.load(Ordering::Relaxed) {
         0 => core::ptr::null_mut(),
-        // SAFETY: as promised.
+        // SAFETY: the caller passes a live Thread; the VM created the key.
         key => unsafe { rb_sys::rb_internal_thread_specific_get(thread as rb_sys::VALUE, key - 1) },
     }
 }

@@ -1,8 +1,10 @@
-//! Objects that keep handles alive and where they are, and that cost nothing in a minor garbage collection once they are old.
+//! Objects that keep handles alive and in place, and that cost nothing in a minor garbage collection once
+//! they are old.
 //!
-//! The root is marked anew in each collection, and so is all that it marks. A keeper is write-barrier protected: it is visited
-//! until it and its handles are old, which takes three or four collections, and after that in major ones only. Nothing is ever
-//! added to one that is filled, as all of it would be visited again.
+//! The root is marked anew in each collection, and so is all that it marks. A keeper is write-barrier
+//! protected: it is visited until it and its handles are old, which takes three or four collections, and
+//! after that in major ones only. A keeper that is filled never gets another handle, as all of it would be
+//! visited again.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -12,20 +14,20 @@ use rb_sys::{rb_data_type_t, rbimpl_typeddata_flags, VALUE};
 
 use crate::vm::door::quietly;
 
-/// The number of handles that one has space for.
+/// The number of handles that a keeper has space for.
 pub(crate) const CAPACITY: usize = 512;
 
-/// The handles of a keeper: of the first `filled`, all are there.
+/// The handles of a keeper. The first `filled` are set.
 struct Contents {
     filled: AtomicUsize,
     handles: [AtomicUsize; CAPACITY],
 }
 
-/// A keeper, which is to be pinned in every marking until it is dropped.
+/// A keeper, which must be pinned in every marking until it is dropped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keeper {
     object: u64,
-    /// The address of its contents, which last as long as the object.
+    /// The address of the contents, which live as long as the object.
     contents: usize,
 }
 
@@ -53,33 +55,35 @@ fn data_type() -> &'static rb_data_type_t {
 }
 
 impl Keeper {
-    /// An empty one. `None` if there is no memory. Lets the GC run.
+    /// Creates an empty keeper. Returns `None` if there is no memory. May run the GC.
     ///
     /// # Safety
-    /// The caller holds the GVL, and pins it before it lets the GC run again, or drops it.
+    /// The caller holds the GVL, and pins the keeper before the GC can run again, or drops it.
     pub(crate) unsafe fn new() -> Option<Self> {
         let filled = AtomicUsize::new(0);
         let contents = Box::new(Contents { filled, handles: [const { AtomicUsize::new(0) }; CAPACITY] });
         let contents = Box::into_raw(contents);
-        // SAFETY: as promised; nothing with a destructor is alive in there. From then on `free` frees the contents.
+        // SAFETY: the caller holds the GVL; no value with a destructor is alive inside. From then on `free`
+        // frees the contents.
         let object =
             unsafe { quietly(|| rb_sys::rb_data_typed_object_wrap(0, contents.cast(), data_type())) };
         if object.is_none() {
-            // SAFETY: no object has them.
+            // SAFETY: no object owns the contents.
             drop(unsafe { Box::from_raw(contents) });
         }
         Some(Self { object: object?, contents: contents as usize })
     }
 
     fn contents(&self) -> &Contents {
-        // SAFETY: they live as long as the object, which those who have this pin.
+        // SAFETY: the contents live as long as the object, which the owner of a `Keeper` pins.
         unsafe { &*(self.contents as *const Contents) }
     }
 
-    /// Fills it. It keeps the handles from then on.
+    /// Fills the keeper, which keeps the handles from then on.
     ///
     /// # Safety
-    /// The caller holds the GVL; the keeper is empty and pinned; the handles are live, and something else marks them meanwhile.
+    /// The caller holds the GVL; the keeper is empty and pinned; the handles are live, and something else
+    /// marks them meanwhile.
     pub(crate) unsafe fn fill(&self, handles: &[u64; CAPACITY]) {
         let contents = self.contents();
         for (place, handle) in contents.handles.iter().zip(handles) {
@@ -87,33 +91,38 @@ impl Keeper {
         }
         contents.filled.store(CAPACITY, Ordering::Relaxed);
         for handle in handles {
-            // SAFETY: as promised: both are live. It makes no object, but may let another Ractor collect garbage.
+            // SAFETY: the keeper and the handle are live. The call creates no object, but may let another
+            // Ractor collect garbage.
             unsafe { rb_sys::rb_gc_writebarrier(self.object as VALUE, *handle as VALUE) };
         }
     }
 
-    /// Empties it, as its handles are needed no more. A dead keeper may be marked, where something on the stack looks like it.
+    /// Empties the keeper, as its handles are no longer needed. A dead keeper may still be marked, if a word
+    /// on the stack looks like its address.
     pub(crate) fn empty(&self) {
         self.contents().filled.store(0, Ordering::Relaxed);
     }
 
-    /// Keeps it alive.
+    /// Keeps the keeper alive and in place.
     ///
     /// # Safety
-    /// Only inside the mark function of the root; it was pinned in every marking since it came to be.
+    /// Only inside the mark function of the root; the keeper was pinned in every marking since it was
+    /// created.
     pub(crate) unsafe fn pin(&self) {
-        // SAFETY: as promised.
+        // SAFETY: the mark function is running, and the keeper was pinned in every marking before.
         unsafe { rb_sys::rb_gc_mark(self.object as VALUE) };
     }
 }
 
+/// Marks the handles of a keeper.
+///
 /// *Runs on:* the thread that collects. *Calls:* `rb_gc_mark`, which pins.
 unsafe extern "C" fn mark(contents: *mut c_void) {
     // SAFETY: the VM passes the pointer that the object was created with.
     let contents = unsafe { &*contents.cast::<Contents>() };
     let filled = contents.filled.load(Ordering::Relaxed);
     for handle in contents.handles.iter().take(filled) {
-        // SAFETY: they were live when they were stored, and have been kept since.
+        // SAFETY: the handles were live when they were stored, and have been kept alive since.
         unsafe { rb_sys::rb_gc_mark(handle.load(Ordering::Relaxed) as VALUE) };
     }
 }

@@ -1,4 +1,4 @@
-//! Method entries, and the blocks of which `define_method` made them.
+//! Method entries, and the blocks from which `define_method` made them.
 
 use magnus::{prelude::*, rb_sys::AsRawValue, rb_sys::FromRawValue, Error, RArray, Ruby, Symbol, Value};
 use rb_sys::VALUE;
@@ -10,13 +10,13 @@ use crate::vm::objects::{is_proc, kind, references, Kind};
 /// The parts of a method entry.
 #[derive(Debug, Default)]
 pub(crate) struct Method {
-    /// The class or module that has it.
+    /// The class or module that has the method.
     pub(crate) owner: Option<u64>,
-    /// The code of the block that it was made of.
+    /// The code of the block from which the method was made.
     pub(crate) block: Option<u64>,
-    /// Whether it has code of its own.
+    /// True if the method has code of its own.
     pub(crate) code: bool,
-    /// The entry that it stands for: the original of an alias, or the method that a refinement hides.
+    /// The entry that this one represents: the original of an alias, or the method that a refinement hides.
     pub(crate) original: Option<u64>,
 }
 
@@ -27,7 +27,8 @@ pub(crate) struct Method {
 pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
     let mut it = Method::default();
     let mut proc_object = None;
-    // SAFETY: as promised; what a live object refers to is alive.
+    // SAFETY: the caller holds the GVL outside of a GC and passes a live entry; objects that a live object
+    // refers to are alive.
     unsafe {
         references(entry, buffer);
         for object in buffer.iter().copied() {
@@ -48,7 +49,7 @@ pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
     it
 }
 
-/// The most modules included into one class that are followed, far more than any class has.
+/// The largest number of inclusions of one class that are followed, far more than any class has.
 const MOST_INCLUSIONS: usize = 10_000;
 
 /// Calls `found` with each entry of the methods that `module` itself has. Allocates no Ruby object.
@@ -61,10 +62,11 @@ pub(crate) unsafe fn each_own(
     mut found: impl FnMut(Method),
 ) {
     let mut place = Some(module);
-    // With a module prepended, the methods of a class move behind it, to one of its inclusions.
+    // If a module is prepended, the methods of a class move behind it, to one of its inclusions.
     for _ in 0..MOST_INCLUSIONS {
         let Some(here) = place else { break };
-        // SAFETY: as promised; what a live object refers to is alive.
+        // SAFETY: the caller holds the GVL outside of a GC and passes a live module; objects that a live
+        // object refers to are alive.
         unsafe {
             references(here, around);
             for entry in around.iter().copied().filter(|it| kind(*it) == Kind::Method) {
@@ -85,7 +87,7 @@ pub(crate) unsafe fn each_own(
     }
 }
 
-/// Ruby's own methods, also where an app has replaced them since.
+/// Ruby's own methods, even if an app has replaced them since.
 static INSTANCE_METHOD: CachedObject = CachedObject::new(|ruby| unbound(ruby, "Module", "instance_method"));
 static SUPER_METHOD: CachedObject = CachedObject::new(|ruby| unbound(ruby, "UnboundMethod", "super_method"));
 static ORIGINAL_NAME: CachedObject =
@@ -96,7 +98,7 @@ fn unbound(ruby: &Ruby, class: &str, name: &str) -> Result<Value, Error> {
     instance_method(ruby, ruby.class_object().const_get(class)?, name)
 }
 
-/// `class.instance_method(name)`.
+/// Calls `class.instance_method(name)`.
 ///
 /// # Errors
 /// The exception that Ruby raises.
@@ -105,14 +107,14 @@ pub(super) fn instance_method(ruby: &Ruby, class: Value, name: &str) -> Result<V
     call(class, &INSTANCE_METHOD_NAME, [ruby.to_symbol(name).as_value()])
 }
 
-/// See [`crate::boot::preload`].
+/// Loads what this module keeps: see [`crate::boot::preload`].
 pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
     [&INSTANCE_METHOD, &SUPER_METHOD, &ORIGINAL_NAME, &NAME_OF_BOUND]
         .into_iter()
         .try_for_each(|it| it.value(ruby).map(drop))
 }
 
-/// Creates an UnboundMethod of each method of `module`.
+/// Creates an UnboundMethod for each method of `module`.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -125,13 +127,14 @@ pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> Result<RArray, Error> {
         [rb_sys::rb_class_instance_methods, rb_sys::rb_class_private_instance_methods];
     for names in lists {
         let own_only = [rb_sys::Qfalse as VALUE];
-        // SAFETY: as promised; an Array that was just made is on the stack.
+        // SAFETY: the caller holds the GVL and passes a live module; an Array that was just created is on the
+        // stack.
         let names = unsafe {
             quietly(|| names(1, own_only.as_ptr(), module.as_raw()))
                 .and_then(|list| RArray::from_value(Value::from_raw(list)))
         };
         for name in names.into_iter().flat_map(RArray::into_iter) {
-            // It may have been taken away since it was listed.
+            // The method may have been removed since it was listed.
             let fetch = || bind_call(INSTANCE_METHOD.value(ruby)?, [module, name]);
             let Some(method) = unless_undefined(ruby, fetch)? else { continue };
             methods.push(method)?;
@@ -145,12 +148,12 @@ pub(crate) unsafe fn list(ruby: &Ruby, module: Value) -> Result<RArray, Error> {
     Ok(methods)
 }
 
-/// The entry of a Method or UnboundMethod; nothing for anything else. Allocates no Ruby object.
+/// Returns the entry of a Method or UnboundMethod; `None` for any other object. Allocates no Ruby object.
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC; the object is live.
 pub(crate) unsafe fn entry(object: Value, buffer: &mut Vec<u64>) -> Option<u64> {
-    // SAFETY: as promised.
+    // SAFETY: the caller holds the GVL outside of a GC and passes a live object.
     unsafe {
         if !is_method(object) {
             return None;
@@ -160,21 +163,21 @@ pub(crate) unsafe fn entry(object: Value, buffer: &mut Vec<u64>) -> Option<u64> 
     }
 }
 
-/// Whether `object` is a Method or an UnboundMethod, which are one type inside.
+/// Returns whether `object` is a Method or an UnboundMethod, which are one type internally.
 fn is_method(object: Value) -> bool {
-    // SAFETY: a Value is live; this reads its type.
+    // SAFETY: a Value is live; the call reads its type.
     unsafe { rb_sys::rb_obj_is_method(object.as_raw()) == rb_sys::Qtrue as VALUE }
 }
 
-/// The name under which a Method or UnboundMethod was defined.
+/// Returns the name under which a Method or UnboundMethod was defined.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
 pub(crate) fn original_name(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
-    // SAFETY: both are alive; no method is called.
+    // SAFETY: both objects are alive; no method is called.
     let bound = unsafe { rb_sys::rb_obj_is_kind_of(object.as_raw(), rb_sys::rb_cMethod) };
     let original_name_of = if bound == rb_sys::Qtrue as VALUE { &NAME_OF_BOUND } else { &ORIGINAL_NAME };
     let name = Symbol::from_value(bind_call(original_name_of.value(ruby)?, [object])?);
-    // SAFETY: the GVL is held; a Symbol's String is alive with it.
+    // SAFETY: the GVL is held; a Symbol's String is alive as long as the Symbol.
     Ok(name.map(|name| unsafe { super::text(rb_sys::rb_sym2str(name.as_raw())) }))
 }

@@ -1,7 +1,7 @@
 //! Every raw `rb_*` call and every `cfg(ruby_*)` of the project, behind functions with names.
 //!
-//! This folder decides nothing. It knows which Ruby has what, which call may raise, and which one
-//! aborts the process when it is asked the wrong thing.
+//! This folder decides nothing. It knows which Ruby has what, which call may raise, and which one aborts the
+//! process when it is asked the wrong question.
 
 pub(crate) mod allocations;
 pub(crate) mod cached;
@@ -31,13 +31,13 @@ pub(crate) mod without_gvl;
 use profiler_core::text::is_harmful;
 use rb_sys::VALUE;
 
-/// The bytes of a Ruby String as text. Bytes that are not UTF-8 become the replacement character, and harmful characters spaces, so
-/// that no name can break a page.
+/// Returns the bytes of a Ruby String as text. Bytes that are not UTF-8 become the replacement character, and
+/// harmful characters become spaces, so that no name can break a page.
 ///
 /// # Safety
 /// `string` is a live T_STRING, and the caller holds the GVL.
 pub(crate) unsafe fn text(string: VALUE) -> String {
-    // SAFETY: the caller promises a live String; nothing allocates a Ruby object while the slice lives.
+    // SAFETY: the caller passes a live String; no Ruby object is allocated while the slice lives.
     let bytes = unsafe {
         let (start, len) = (rb_sys::RSTRING_PTR(string), rb_sys::RSTRING_LEN(string));
         std::slice::from_raw_parts(start.cast::<u8>(), usize::try_from(len).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! The name of a class or module, or the objects that describe it where it has none. No code of the app runs.
+//! The name of a class or module, or the objects that describe it if it has none. No code of the app runs.
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, RArray, Ruby, Value};
@@ -8,11 +8,11 @@ use crate::vm::cached::CachedObject;
 use crate::vm::door::{call, protect, Name};
 use crate::vm::objects::{kind, Kind};
 
-/// The kind of a class or module, with what its name needs.
+/// The kind of a class or module, with the data that its name needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ModuleKind {
-    /// It has a name: that of a constant, or one that the app gave it. The name of a constant in a module without a name has
-    /// an address in it, which the VM puts there.
+    /// A module with a name: that of a constant, or one that the app gave it. The name of a constant in a
+    /// module without a name contains an address, which the VM puts there.
     Named(String),
     /// The singleton class of an object, which may be a class or module itself.
     SingletonOf(u64),
@@ -24,13 +24,14 @@ pub(crate) enum ModuleKind {
     Module,
 }
 
-/// The kind of `module`.
+/// Returns the kind of `module`.
 ///
 /// # Safety
-/// The caller holds the GVL; it is a live class or module, and on the machine's stack.
+/// The caller holds the GVL; `module` is a live class or module, and on the machine's stack.
 pub(crate) unsafe fn module_kind(module: u64) -> ModuleKind {
     let value = module as VALUE;
-    // SAFETY: as promised. None of these calls methods; those that raise are caught.
+    // SAFETY: the caller holds the GVL and passes a live module that is on the stack. None of these calls
+    // dispatches a method; those that raise are caught.
     unsafe {
         let is_class = kind(module) == Kind::Class;
         if is_class && rb_sys::rb_class_real(value) != value {
@@ -51,46 +52,49 @@ pub(crate) unsafe fn module_kind(module: u64) -> ModuleKind {
     }
 }
 
-/// The class of `object` as Ruby code sees it.
+/// Returns the class of `object` as Ruby code sees it.
 ///
 /// # Safety
 /// The caller holds the GVL; the object is live.
 pub(crate) unsafe fn class_of(object: u64) -> u64 {
-    // SAFETY: as promised. Reads, and skips singleton classes.
+    // SAFETY: the caller holds the GVL and passes a live object. The call only reads, and skips singleton
+    // classes.
     unsafe { rb_sys::rb_obj_class(object as VALUE) as u64 }
 }
 
-/// The class that an object's own class stands for, which is the first that is no singleton class.
+/// Returns the class that an object's own class represents: the first that is no singleton class.
 ///
 /// # Safety
-/// The caller holds the GVL; it is a live class.
+/// The caller holds the GVL; `class` is a live class.
 pub(crate) unsafe fn real_class(class: u64) -> u64 {
-    // SAFETY: as promised. Follows superclasses.
+    // SAFETY: the caller holds the GVL and passes a live class. The call follows superclasses.
     unsafe { rb_sys::rb_class_real(class as VALUE) as u64 }
 }
 
-/// The singleton class of the class `class`, if it has one of its own. `ObjectSpace` hides most of them.
+/// Returns the singleton class of the class `class`, if it has one of its own. `ObjectSpace` hides most of
+/// them.
 ///
 /// # Safety
 /// The caller holds the GVL; the class is live.
 pub(crate) unsafe fn metaclass(class: u64) -> Option<u64> {
     // SAFETY: every object begins with an RBasic.
     let of = unsafe { (*(class as *const rb_sys::RBasic)).klass };
-    // SAFETY: a class is an object, and so is what it is an instance of.
+    // SAFETY: a class is an object, and so is the class of a class.
     unsafe {
         (of != 0 && rb_sys::rb_class_real(of) != of && attached(of) == Some(class as VALUE)).then_some(of)
     }
 }
 
 unsafe fn superclass(class: VALUE) -> Option<u64> {
-    // SAFETY: as the callers promise. Raises for a class that was never initialised.
+    // SAFETY: the callers hold the GVL and pass a live class. The call raises for a class that was never
+    // initialised.
     let superclass = unsafe { super::door::quietly(|| rb_sys::rb_class_superclass(class)) };
     superclass.filter(|it| *it != rb_sys::Qnil as VALUE)
 }
 
-/// The object in an instance variable that Ruby code cannot name, if there is one.
+/// Returns the object in an instance variable that Ruby code cannot name, if there is one.
 unsafe fn hidden(of: VALUE, name: &core::ffi::CStr) -> Option<u64> {
-    // SAFETY: as the callers promise; the name is a C string.
+    // SAFETY: the callers hold the GVL and pass a live object; the name is a C string.
     let value = unsafe { rb_sys::rb_attr_get(of, rb_sys::rb_intern(name.as_ptr())) };
     (!rb_sys::SPECIAL_CONST_P(value)).then_some(value as u64)
 }
@@ -100,30 +104,31 @@ unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
     extern "C" {
         fn rb_class_attached_object(singleton: VALUE) -> VALUE;
     }
-    // SAFETY: raises for what is no singleton class.
+    // SAFETY: the callers hold the GVL; the call raises if `singleton` is no singleton class, which is
+    // caught.
     let object = unsafe { super::door::quietly(|| rb_class_attached_object(singleton)) };
     object.filter(|it| !rb_sys::SPECIAL_CONST_P(*it))
 }
 
 #[cfg(not(ruby_gte_3_3))]
 unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
-    // SAFETY: as the callers promise.
+    // SAFETY: the callers hold the GVL and pass a live class.
     unsafe { hidden(singleton, c"__attached__").map(|it| it as VALUE) }
 }
 
-/// `ObjectSpace.each_object`, also where an app has replaced it since.
+/// The method `ObjectSpace.each_object`, even if an app has replaced it since.
 static EACH_OBJECT: CachedObject = CachedObject::new(|ruby| {
     static METHOD: Name = Name::new(c"method");
     let space = ruby.class_object().const_get("ObjectSpace")?;
     call(space, &METHOD, [ruby.to_symbol("each_object").as_value()])
 });
 
-/// See [`crate::boot::preload`].
+/// Loads what this module keeps: see [`crate::boot::preload`].
 pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
     EACH_OBJECT.value(ruby).map(drop)
 }
 
-/// All live classes and modules, but for singleton classes of classes: see [`metaclass`].
+/// Returns all live classes and modules, except for singleton classes of classes: see [`metaclass`].
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -132,7 +137,7 @@ pub(crate) fn all(ruby: &Ruby) -> Result<RArray, Error> {
     objects_of(ruby, unsafe { Value::from_raw(rb_sys::rb_cModule) })
 }
 
-/// All objects of a class.
+/// Returns all objects of a class.
 ///
 /// # Errors
 /// As [`all`].

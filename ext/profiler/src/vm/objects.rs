@@ -1,7 +1,7 @@
-//! The kind and the references of an object of the VM, also of one that Ruby code never sees.
+//! The kind and the references of an object of the VM, even of one that Ruby code never sees.
 //!
-//! An object is its VALUE as a number. That number is valid as long as nothing lets the GC run, or as long as something that
-//! the GC sees holds the object in its place: the machine's stack, or a [`Pinned`].
+//! An object is its VALUE as a number. That number is valid until the GC can run, or as long as something
+//! that the GC sees holds the object in place: the machine's stack, or a [`Pinned`].
 //!
 //! The references come from `rb_objspace_reachable_objects_from`, which libruby exports for its own objspace.
 
@@ -9,7 +9,8 @@ use core::ffi::{c_long, c_void};
 
 use rb_sys::{ruby_value_type, VALUE};
 
-/// Whether asking for references aborts the process where another Ractor is collecting garbage: before Ruby 3.3 it does not wait for that.
+/// True if asking for references aborts the process while another Ractor is collecting garbage: before Ruby
+/// 3.3 the VM does not wait for the collection.
 pub(crate) const REFERENCES_KILL_BESIDE_RACTORS: bool = !cfg!(ruby_gte_3_3);
 
 extern "C" {
@@ -24,34 +25,34 @@ extern "C" {
 /// The kind of an object, as far as names need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A class, also a singleton class.
+    /// A class, including a singleton class.
     Class,
-    /// A module, also a refinement.
+    /// A module, including a refinement.
     Module,
-    /// A module's place among the ancestors of a class.
+    /// The place of a module among the ancestors of a class.
     Inclusion,
     /// A method entry.
     Method,
     /// The code of a method, block, class body or file.
     Iseq,
-    /// Data of C code: a Proc is one.
+    /// Data of C code, such as a Proc.
     Data,
     Other,
 }
 
-/// The bits by which the VM tells its internal objects apart (imemo.h of Ruby 3.1 to 3.4).
+/// The bits by which the VM distinguishes its internal objects (imemo.h of Ruby 3.1 to 3.4).
 const IMEMO_SHIFT: u64 = 12;
 const IMEMO_MASK: u64 = 0xf;
 const IMEMO_METHOD: u64 = 6;
 const IMEMO_ISEQ: u64 = 7;
 
-/// The kind of `object`.
+/// Returns the kind of `object`.
 ///
 /// # Signal safety
 /// Reads the first word of the object.
 ///
 /// # Safety
-/// It is a live object of the heap.
+/// `object` is a live object of the heap.
 #[inline]
 pub(crate) unsafe fn kind(object: u64) -> Kind {
     // SAFETY: the first word of every object holds its flags.
@@ -70,31 +71,33 @@ pub(crate) unsafe fn kind(object: u64) -> Kind {
     }
 }
 
-/// Puts the objects that `object` refers to in `found`, in the order in which the VM marks them. Allocates no Ruby object.
+/// Puts the objects that `object` refers to into `found`, in the order in which the VM marks them. Allocates
+/// no Ruby object.
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC; the object is live.
 pub(crate) unsafe fn references(object: u64, found: &mut Vec<u64>) {
     unsafe extern "C" fn note(object: VALUE, found: *mut c_void) {
-        // SAFETY: `found` is the Vec below, which nobody else touches meanwhile.
+        // SAFETY: `found` is the Vec below, which no other code touches meanwhile.
         let found = unsafe { &mut *found.cast::<Vec<u64>>() };
         found.push(object);
     }
     found.clear();
-    // SAFETY: as promised; the function only notes addresses.
+    // SAFETY: the caller holds the GVL outside of a GC and passes a live object; the function only records
+    // addresses.
     unsafe { rb_objspace_reachable_objects_from(object as VALUE, note, core::ptr::from_mut(found).cast()) };
 }
 
-/// Whether `object` is a Proc.
+/// Returns whether `object` is a Proc.
 ///
 /// # Safety
 /// The caller holds the GVL; the object is live.
 pub(crate) unsafe fn is_proc(object: u64) -> bool {
-    // SAFETY: as promised. Only reads its type.
+    // SAFETY: the caller holds the GVL and passes a live object, whose type is read.
     unsafe { rb_sys::rb_obj_is_proc(object as VALUE) == rb_sys::Qtrue as VALUE }
 }
 
-/// Objects that stay live and in their places as long as this is on the machine's stack.
+/// A set of objects that stay live and in place as long as this value is on the machine's stack.
 pub(crate) struct Pinned {
     holder: VALUE,
     slots: *mut u64,
@@ -103,14 +106,15 @@ pub(crate) struct Pinned {
 }
 
 impl Pinned {
-    /// A holder of `capacity` objects. Lets the GC run.
+    /// Creates a holder of `capacity` objects. May run the GC.
     ///
     /// # Safety
     /// The caller holds the GVL, and keeps the result on the machine's stack.
     pub(crate) unsafe fn with_capacity_for(capacity: usize) -> Self {
         let bytes = capacity.max(1).saturating_mul(8);
         let mut holder: VALUE = 0;
-        // SAFETY: the VM scans this buffer as it does the stack: what looks like an object is pinned.
+        // SAFETY: the caller holds the GVL. The VM scans this buffer as it does the stack: any word that
+        // looks like an object is pinned.
         let slots = unsafe {
             let slots = allocate(&raw mut holder, bytes as c_long).cast::<u64>();
             core::ptr::write_bytes(slots, 0, capacity.max(1));
@@ -119,7 +123,7 @@ impl Pinned {
         Self { holder, slots, capacity, objects: 0 }
     }
 
-    /// Adds an object, if it is not full.
+    /// Adds an object. Returns false if the holder is full.
     pub(crate) fn push(&mut self, object: u64) -> bool {
         if self.objects == self.capacity {
             return false;
@@ -136,7 +140,7 @@ impl Pinned {
 /// # Safety
 /// As for [`Pinned::with_capacity_for`].
 unsafe fn allocate(holder: *mut VALUE, bytes: c_long) -> *mut c_void {
-    // SAFETY: as promised.
+    // SAFETY: the caller holds the GVL, and keeps the holder on the machine's stack.
     unsafe {
         #[cfg(not(ruby_gt_4_0))]
         return rb_sys::rb_alloc_tmp_buffer(holder, bytes);
@@ -147,7 +151,7 @@ unsafe fn allocate(holder: *mut VALUE, bytes: c_long) -> *mut c_void {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: the buffer is ours; nobody else knows it.
+        // SAFETY: the buffer belongs to this value alone.
         unsafe { rb_sys::rb_free_tmp_buffer(&raw mut self.holder) };
     }
 }

@@ -1,4 +1,5 @@
-//! A probe of the VM: the answers to what the profiler needs of it, for a Ruby that is newer than those it was tested with.
+//! A probe of the VM: whether it does what the profiler needs, for a Ruby newer than those it was tested
+//! with.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -9,16 +10,17 @@ use crate::vm::door::quietly;
 use crate::vm::events::{self, thread_hook};
 use crate::vm::state::during_gc;
 
-/// Whether this Ruby is newer than those that the profiler was tested with.
+/// True if this Ruby is newer than those that the profiler was tested with.
 pub(crate) const NEEDED: bool = cfg!(ruby_gt_4_0);
 
 /// The newest Ruby that the profiler was tested with.
 pub(crate) const NEWEST_TESTED: &str = "4.0";
 
-/// The objects that the hook was called for.
+/// The number of objects that the hook was called for.
 static OBJECTS: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the hook on GC was called at its beginning and its end, while the VM said that garbage was being collected.
+/// True if the hook on GC was called at the beginning of a GC, or at its end, while the VM said that garbage
+/// was being collected.
 static BEGAN: AtomicBool = AtomicBool::new(false);
 static ENDED: AtomicBool = AtomicBool::new(false);
 
@@ -33,11 +35,12 @@ thread_hook!(on_gc, |event, _thread| {
     seen.fetch_or(during_gc(), Relaxed);
 });
 
-/// Allocates that many objects. Returns how many a hook on allocation was called for.
+/// Allocates that many objects. Returns for how many of them the hook on allocation was called.
 pub(crate) fn objects_seen(_gvl: &Ruby, number: usize) -> u64 {
     OBJECTS.store(0, Relaxed);
-    // SAFETY: a `Ruby` proves that the GVL is held; the hook only counts. An Array without contents is one object, and no method
-    // is called. Only want of memory raises there, and then fewer are counted.
+    // SAFETY: a `Ruby` proves that the GVL is held; the hook only counts. An Array without contents is one
+    // object, and no method is called. The allocation raises only for lack of memory, and then fewer objects
+    // are counted.
     unsafe {
         allocations::add_hook(on_object);
         for _ in 0..number {
@@ -48,14 +51,15 @@ pub(crate) fn objects_seen(_gvl: &Ruby, number: usize) -> u64 {
     OBJECTS.load(Relaxed)
 }
 
-/// Collects garbage. Returns whether the hooks on that were called, and whether the VM said meanwhile that it collects.
+/// Collects garbage. Returns whether the hooks on GC were called, and the VM said meanwhile that it collects.
 pub(crate) fn is_gc_seen(ruby: &Ruby) -> bool {
     BEGAN.store(false, Relaxed);
     ENDED.store(false, Relaxed);
-    // SAFETY: a `Ruby` proves that the GVL is held; the hook calls nothing of the VM but a question that handlers ask too.
+    // SAFETY: a `Ruby` proves that the GVL is held; of the VM the hook calls only a question that handlers
+    // ask too.
     unsafe { events::hook_gc(on_gc) };
     ruby.gc_start();
-    // SAFETY: as above, and this is outside of the hook.
+    // SAFETY: the GVL is held, and this is outside of the hook.
     unsafe { events::unhook(on_gc) };
     BEGAN.load(Relaxed) && ENDED.load(Relaxed)
 }

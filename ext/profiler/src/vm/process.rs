@@ -1,4 +1,4 @@
-//! This process: the Ruby it runs, its JIT, its program.
+//! Facts about this process: the Ruby that it runs, its JIT, its program.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -11,14 +11,16 @@ use rb_sys::VALUE;
 use crate::vm::cached::Cached;
 use crate::vm::door::{call, quietly, Name};
 
-/// Whether walking from a signal handler is unsafe here, and why. The VM is asked once where the answer cannot change.
+/// Returns why walking from a signal handler is unsafe here, or `None` if it is safe. The VM is asked only
+/// once if the answer cannot change.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
 pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Result<Option<String>, Error> {
     static ANSWER: Cached<(bool, Option<String>)> =
         Cached::new(|ruby| Ok((constant(ruby, &[c"RubyVM", c"ZJIT"]).is_some(), why_unsafe(ruby)?)));
-    // `callcc` copies a stack over the one that runs, and a walk in the middle of that dies. It comes with a library.
+    // `callcc` copies a stack over the running one, and a walk in the middle of that crashes. It comes with a
+    // library.
     if constant(ruby, &[c"Continuation"]).is_some() {
         return Ok(Some("a continuation (callcc) replaces the stack while it may be walked".into()));
     }
@@ -34,7 +36,8 @@ fn why_unsafe(ruby: &Ruby) -> Result<Option<String>, Error> {
     if version == "3.2.0" {
         return Ok(Some("Ruby 3.2.0 crashes when a stack is walked at the wrong instant".into()));
     }
-    // ZJIT of Ruby 4.0 fills a frame before it moves to it, and notes its place before it calls. Later versions leave parts unwritten.
+    // ZJIT of Ruby 4.0 fills a frame before it moves to it, and notes its place before it calls. Later
+    // versions leave parts unwritten.
     if cfg!(ruby_gt_4_0) && jit(ruby, c"ZJIT")? {
         return Ok(Some(format!("ZJIT's frames of Ruby {version} were not tried at every instant")));
     }
@@ -46,17 +49,18 @@ fn why_unsafe(ruby: &Ruby) -> Result<Option<String>, Error> {
     Ok(None)
 }
 
-/// Whether a native thread ends with its Ruby thread, where the main Ractor has one for each. Before, Ruby uses it again.
+/// True if a native thread of the main Ractor ends with its Ruby thread. Before Ruby 3.3 native threads are
+/// reused.
 pub(crate) const ENDS_WITH_NATIVE: bool = cfg!(ruby_gte_3_3);
 
-/// Whether several Ruby threads of the main Ractor share one native thread (`RUBY_MN_THREADS=1`).
+/// Returns whether several Ruby threads of the main Ractor share one native thread (`RUBY_MN_THREADS=1`).
 pub(crate) fn shares_native_threads() -> bool {
     static MN_THREADS: OnceLock<bool> = OnceLock::new();
     let is_set = || cfg!(ruby_gte_3_3) && std::env::var("RUBY_MN_THREADS").is_ok_and(|it| it == "1");
     *MN_THREADS.get_or_init(is_set)
 }
 
-/// Whether there are Ractors besides the main one.
+/// Returns whether there are Ractors besides the main one.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -68,12 +72,12 @@ pub(crate) fn has_ractors(ruby: &Ruby) -> Result<bool, Error> {
     }
 }
 
-/// `RUBY_DESCRIPTION`.
+/// Returns `RUBY_DESCRIPTION`.
 pub(crate) fn description(ruby: &Ruby) -> String {
     text_of(ruby, c"RUBY_DESCRIPTION")
 }
 
-/// `$PROGRAM_NAME`.
+/// Returns `$PROGRAM_NAME`.
 pub(crate) fn program(_gvl: &Ruby) -> String {
     // SAFETY: a `Ruby` proves that the GVL is held; the variable is the VM's own and holds a String.
     unsafe {
@@ -84,14 +88,15 @@ pub(crate) fn program(_gvl: &Ruby) -> String {
     }
 }
 
-/// The VM's key under which the main Ractor has a value and every other one has none. Null until the extension is loaded.
+/// The VM's key under which the main Ractor has a value and every other Ractor has none. Null until the
+/// extension is loaded.
 static MAIN_RACTOR: AtomicPtr<rb_sys::rb_ractor_local_key_struct> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Lets the extension's methods run in any Ractor, as the sampler is guarded by locks of its own. Only for the function that
-/// Ruby calls when it loads the extension, which the main Ractor does.
+/// Lets the extension's methods run in any Ractor, as the sampler has locks of its own. Only for the function
+/// that Ruby calls when it loads the extension, which the main Ractor does.
 pub(crate) fn allow_ractors(_gvl: &Ruby) {
-    // SAFETY: a `Ruby` proves that the GVL is held. The first call only sets a flag of the loading thread; a key without a
-    // type keeps a pointer and never follows it.
+    // SAFETY: a `Ruby` proves that the GVL is held. The first call only sets a flag of the loading thread; a
+    // key without a type keeps a pointer and never dereferences it.
     let key = unsafe {
         rb_sys::rb_ext_ractor_safe(true);
         let key = rb_sys::rb_ractor_local_storage_ptr_newkey(std::ptr::null());
@@ -102,12 +107,13 @@ pub(crate) fn allow_ractors(_gvl: &Ruby) {
     MAIN_RACTOR.store(key, Ordering::Release);
 }
 
-/// Whether the calling thread belongs to the main Ractor. The GVL that guards most of our state is that Ractor's, and
-/// it alone has our hooks on threads and fibers. This takes a few reads there, and a search in a table elsewhere.
+/// Returns whether the calling thread belongs to the main Ractor. The GVL that guards most of our state is
+/// that Ractor's, and it alone has our hooks on threads and fibers. This takes a few reads there, and a
+/// search in a table in other Ractors.
 pub(crate) fn on_main_ractor() -> bool {
     // Acquire pairs with the Release in `allow_ractors`.
     let key = MAIN_RACTOR.load(Ordering::Acquire);
-    // SAFETY: the callers run Ruby, and the VM made the key.
+    // SAFETY: the callers run Ruby, and the VM created the key.
     !key.is_null() && unsafe { !rb_sys::rb_ractor_local_storage_ptr(key).is_null() }
 }
 
@@ -119,16 +125,17 @@ fn jit(ruby: &Ruby, name: &CStr) -> Result<bool, Error> {
     }
 }
 
-/// A constant that holds a String, as text; empty if there is none.
+/// Returns a constant that holds a String, as text; empty if there is none.
 fn text_of(ruby: &Ruby, name: &CStr) -> String {
     let string = constant(ruby, &[name]).and_then(RString::from_value);
     // SAFETY: the GVL is held, and the String is alive on the stack.
     string.map(|it| unsafe { super::text(it.as_raw()) }).unwrap_or_default()
 }
 
-/// A constant, or `None` if there is none. Calls no method, also not `const_missing`.
+/// Returns a constant, or `None` if there is none. Calls no method, not even `const_missing`.
 fn constant(_gvl: &Ruby, path: &[&CStr]) -> Option<Value> {
-    // SAFETY: a `Ruby` proves that the GVL is held; all but the last constant of a path are modules of Ruby's own.
+    // SAFETY: a `Ruby` proves that the GVL is held; all constants of a path except the last are modules of
+    // Ruby's own.
     unsafe {
         let inside = |module: VALUE, name: &&CStr| {
             let id = rb_sys::rb_intern(name.as_ptr());

@@ -1,4 +1,4 @@
-//! The contents of Ruby's strings, whatever their encoding.
+//! The contents of Ruby's strings, in any encoding.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,21 +7,21 @@ use std::path::PathBuf;
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, RString, Ruby, Symbol, TryConvert, Value};
 
-/// The text in UTF-8. Bytes that stand for no character become U+FFFD.
+/// Returns the text in UTF-8. Bytes that represent no character become U+FFFD.
 pub(crate) fn lossy(ruby: &Ruby, text: RString) -> String {
     let read = |text: RString| {
-        // SAFETY: nothing of Ruby runs while the slice is read.
+        // SAFETY: no Ruby code runs while the slice is read.
         String::from_utf8_lossy(unsafe { text.as_slice() }).into_owned()
     };
-    // SAFETY: as above.
+    // SAFETY: no Ruby code runs while the slice is checked.
     if std::str::from_utf8(unsafe { text.as_slice() }).is_ok() {
         return read(text);
     }
-    // A text that cannot be converted comes back as it was.
+    // A text that cannot be converted is returned unchanged.
     read(text.conv_enc(ruby.utf8_encoding()).unwrap_or(text))
 }
 
-/// The text of a String or Symbol; nothing for any other object.
+/// Returns the text of a String or Symbol; `None` for any other object.
 pub(crate) fn named(ruby: &Ruby, name: Value) -> Option<String> {
     let of_symbol = |symbol: Symbol| {
         // SAFETY: a Value proves that the GVL is held; a Symbol's String is live while the Symbol is.
@@ -31,13 +31,13 @@ pub(crate) fn named(ruby: &Ruby, name: Value) -> Option<String> {
     Some(lossy(ruby, text))
 }
 
-/// A path, which has no encoding for the system: its bytes.
+/// A path as its bytes: for the system a path has no encoding.
 pub(crate) struct FilePath(pub(crate) PathBuf);
 
 impl TryConvert for FilePath {
     fn try_convert(value: Value) -> Result<Self, Error> {
         let path = RString::try_convert(value)?;
-        // SAFETY: nothing of Ruby runs while the slice is read.
+        // SAFETY: no Ruby code runs while the slice is read.
         Ok(Self(PathBuf::from(OsStr::from_bytes(unsafe { path.as_slice() }))))
     }
 }

@@ -12,18 +12,18 @@ use crate::vm::modules::objects_of;
 /// A Ruby thread, as Ruby describes it.
 #[derive(Debug)]
 pub(crate) struct RubyThread {
-    /// Identity of the Thread object, to compare and nothing else.
+    /// The identity of the Thread object, for comparisons only.
     pub(crate) object: u64,
-    /// The operating system's id; nothing before it first runs.
+    /// The operating system's id; `None` before the thread first runs.
     pub(crate) native_id: Option<i32>,
-    /// `Thread#name`, or `main`, where names were requested.
+    /// The result of `Thread#name`, or `main`, if names were requested.
     pub(crate) name: Option<String>,
-    /// Whether it is the thread that runs.
+    /// True for the calling thread.
     pub(crate) current: bool,
 }
 
-/// The threads that were alive when Ruby was asked. The objects stay live as long as this is on the machine's stack. The
-/// threads may have ended since, as each question lets others run.
+/// The threads that were alive when Ruby was asked. The objects stay live as long as this is on the machine's
+/// stack. The threads may have ended since, as each question lets other threads run.
 #[derive(Debug)]
 pub(crate) struct Threads {
     pub(crate) list: Vec<RubyThread>,
@@ -32,7 +32,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Keeps the objects live up to here.
+    /// Keeps the objects live up to this point.
     pub(crate) fn release(self) {
         std::hint::black_box(self.holder.as_raw());
     }
@@ -51,7 +51,8 @@ pub(crate) fn pass(_ruby: &Ruby) -> Result<(), Error> {
     passed.map(|_| ())
 }
 
-/// All living threads of the Ractor, with their names if requested. Overridden methods of Thread are not called.
+/// Lists all living threads of the Ractor, with their names if requested. Overridden methods of Thread are
+/// not called.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -62,8 +63,8 @@ pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
     Ok(Threads { list, holder })
 }
 
-/// The same threads, without names. Threads that have not begun are left out, unless `is_known` says that they are known. They
-/// have a native thread, but no stack that could be walked.
+/// Lists all living threads without their names. Threads that have not begun are left out, unless `is_known`
+/// returns true for them. They have a native thread, but no stack that could be walked.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -72,7 +73,7 @@ pub(crate) fn list_started(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Resul
     let backtrace = BACKTRACE.value(ruby)?;
     let mut begun = Vec::with_capacity(list.len());
     for (place, thread) in list.into_iter().enumerate() {
-        // A Thread that has ended since is held by the Array alone, and a compaction may have moved it.
+        // Only the Array keeps a Thread that has ended since, and a compaction may have moved it.
         let object: Value = holder.entry(isize::try_from(place).unwrap_or_default())?;
         if thread.current || is_known(thread.object) || has_frames(backtrace, object)? {
             begun.push(thread);
@@ -81,14 +82,14 @@ pub(crate) fn list_started(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Resul
     Ok(Threads { list: begun, holder })
 }
 
-/// Whether Ruby shows a frame of the Thread.
+/// Returns whether Ruby shows a frame of the Thread.
 fn has_frames(backtrace: Value, thread: Value) -> Result<bool, Error> {
     let ruby = Ruby::get_with(thread);
     let frames = bind_call(backtrace, [thread, 0.into_value_with(&ruby), 1.into_value_with(&ruby)])?;
     Ok(RArray::from_value(frames).is_some_and(|frames| !frames.is_empty()))
 }
 
-/// The identities of all living threads of the Ractor.
+/// Returns the identities of all living threads of the Ractor.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile.
@@ -96,7 +97,7 @@ pub(crate) fn identities(ruby: &Ruby) -> Result<Vec<u64>, Error> {
     Ok(all_threads(ruby)?.into_iter().map(|thread| thread.as_raw()).collect())
 }
 
-/// The thread that runs, alone.
+/// Lists the running thread alone.
 ///
 /// # Errors
 /// As [`list`].
@@ -104,7 +105,7 @@ pub(crate) fn only_current(ruby: &Ruby, names: Names) -> Result<Threads, Error> 
     Ok(Threads { list: vec![current(ruby, names)?], holder: ruby.ary_new() })
 }
 
-/// The thread that runs.
+/// Describes the running thread.
 ///
 /// # Errors
 /// As [`list`].
@@ -112,30 +113,30 @@ pub(crate) fn current(ruby: &Ruby, names: Names) -> Result<RubyThread, Error> {
     ThreadQuery::new(ruby, names)?.describe(ruby.thread_current().as_value())
 }
 
-/// Whether names of threads are wanted.
+/// The choice whether names of threads are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     Included,
     Omitted,
 }
 
-/// The thread's identity, if `value` is one.
+/// Returns the identity of the thread, or `None` if `value` is not a Thread.
 pub(crate) fn identity(value: Value) -> Option<u64> {
     magnus::Thread::from_value(value).map(|thread| thread.as_raw())
 }
 
-/// Methods of Thread, also where a class of the app has replaced them.
+/// Methods of Thread, even if a class of the app has replaced them.
 static NATIVE_ID: CachedObject = CachedObject::new(|ruby| method(ruby, "native_thread_id"));
 static NAME: CachedObject = CachedObject::new(|ruby| method(ruby, "name"));
 static BACKTRACE: CachedObject = CachedObject::new(|ruby| method(ruby, "backtrace"));
-/// `Thread.list` as Ruby defines it; nil if an app replaced it before we were loaded.
+/// The method `Thread.list` as Ruby defines it; nil if an app replaced it before we were loaded.
 static LIST: CachedObject = CachedObject::new(own_list);
 
 fn method(ruby: &Ruby, name: &str) -> Result<Value, Error> {
     instance_method(ruby, ruby.class_thread().as_value(), name)
 }
 
-/// The Method of `Thread.list` that is Ruby's own: one without a place in a source.
+/// Returns Ruby's own Method of `Thread.list`: the one without a source location.
 fn own_list(ruby: &Ruby) -> Result<Value, Error> {
     static METHOD: Name = Name::new(c"method");
     static SOURCE: Name = Name::new(c"source_location");
@@ -147,7 +148,7 @@ fn own_list(ruby: &Ruby) -> Result<Value, Error> {
     Ok(list)
 }
 
-/// See [`crate::boot::preload`].
+/// Loads what this module keeps: see [`crate::boot::preload`].
 pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
     [&NATIVE_ID, &NAME, &BACKTRACE, &LIST].into_iter().try_for_each(|it| it.value(ruby).map(drop))
 }
@@ -155,17 +156,17 @@ pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
 fn all_threads(ruby: &Ruby) -> Result<RArray, Error> {
     let list = LIST.value(ruby)?;
     if list.is_nil() {
-        // With those that have ended, which have no native id.
+        // This includes threads that have ended, which have no native id.
         return objects_of(ruby, ruby.class_thread().as_value());
     }
-    // SAFETY: the GVL is held; a bound Method is called, which returns an Array.
+    // SAFETY: the GVL is held; the call invokes a bound Method, which returns an Array.
     unsafe {
         let list = protect(|| rb_sys::rb_method_call(0, core::ptr::null(), list.as_raw()))?;
         RArray::try_convert(Value::from_raw(list))
     }
 }
 
-/// The questions about a thread.
+/// The methods that describe a thread.
 struct ThreadQuery {
     native_id: Value,
     name: Value,
@@ -193,7 +194,7 @@ impl ThreadQuery {
             object: thread.as_raw(),
             native_id: match current {
                 true => Some(crate::sys::native_thread::cached_native_id()),
-                // On macOS an id may have more bits. These are what we go by there.
+                // On macOS an id may have more bits. Only these bits are used there.
                 false => {
                     <Option<i64>>::try_convert(bind_call(self.native_id, [thread])?)?.map(|id| id as i32)
                 }

@@ -1,12 +1,13 @@
-//! Work without the GVL that an interrupt can always end: files, and computations that take long. Waits without it, too.
+//! Work without the GVL that an interrupt can always end: files, computations that take long, and waits.
 //!
-//! The work runs on a native thread of its own, and the Ruby thread that requested it waits without the GVL. A write to a
-//! disk that does not answer cannot be interrupted, but waiting for it can. A Ruby thread that gets an interrupt leaves at once,
-//! and the work ends alone. So the work owns all that it needs, and nothing of Ruby is in it.
+//! The work runs on a native thread of its own, and the Ruby thread that requested it waits without the GVL.
+//! A write to a disk that does not answer cannot be interrupted, but waiting for it can. A Ruby thread that
+//! gets an interrupt leaves at once, and the work ends alone. So the work owns all that it needs, and no Ruby
+//! object is in it.
 //!
-//! Reading and writing go this way, and computing except for small profiles. The work owns its temporary file and
-//! renames or removes it itself (`core/store.rs`); the caller that leaves removes it too. A trap that forks meanwhile
-//! makes a child without that thread, in which the call raises.
+//! Files are read and written this way, and computations are done so except for small profiles. The work owns
+//! its temporary file and renames or removes it itself (`core/store.rs`); a caller that leaves removes it
+//! too. A trap that forks meanwhile creates a child without that thread, in which the call raises.
 
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -22,33 +23,38 @@ use crate::vm::exceptions::error;
 /// The name of the thread, of at most 15 bytes.
 const NAME: &str = "profiler work";
 
-/// The VM's own way to interrupt a system call: it sends the thread a signal until that is back. `RUBY_UBF_IO` in C.
+/// The VM's own way to interrupt a system call: it signals the thread until the call returns. `RUBY_UBF_IO`
+/// in C.
 const UBF_IO: usize = usize::MAX;
 
-/// When the process ends at the latest, on the monotonic clock, ns; 0 while it does not end.
+/// The deadline for the end of the process, on the monotonic clock, in nanoseconds; 0 while the process is
+/// not ending.
 static ENDS_NS: AtomicU64 = AtomicU64::new(0);
-/// The seconds that the process was given for its end.
+/// The seconds that the process has for its end.
 static PATIENCE_S: AtomicU64 = AtomicU64::new(0);
 
-/// The time for which the end of a process keeps the GVL while it waits: to get it back takes a turn of each other thread.
+/// The time for which an ending process keeps the GVL while it waits: to get it back takes a turn of each
+/// other thread.
 const KEPT_NS: u64 = 200_000_000;
 
 /// The pause between two checks of work with a deadline.
 const PAUSE_NS: u64 = 200_000;
 
-/// `Native.hurry(seconds)`: all work without the GVL is abandoned from then on; with nil it is not.
+/// Implements `Native.hurry(seconds)`, which sets a deadline after which all work without the GVL is
+/// abandoned; nil removes it.
 pub(crate) fn hurry(seconds: Option<u64>) {
     let ends_ns = seconds.map_or(0, |it| clock::monotonic_ns() + it * 1_000_000_000);
     PATIENCE_S.store(seconds.unwrap_or(0), Ordering::Relaxed);
     ENDS_NS.store(ends_ns, Ordering::Relaxed);
 }
 
-/// Whether the process ends: then each turn that other threads get is missing for what is left to do.
+/// Returns whether the process is ending: then each turn of another thread takes time from the work that is
+/// left.
 pub(crate) fn process_ends() -> bool {
     ENDS_NS.load(Ordering::Relaxed) != 0
 }
 
-/// A flag that says to the work that nobody waits for it any more.
+/// A flag that tells the work that no thread waits for it any more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abandoned(Arc<AtomicBool>);
 
@@ -60,11 +66,11 @@ impl Abandoned {
 
 type Work<T> = Box<dyn FnOnce(&Abandoned) -> T + Send>;
 
-/// The state that the two threads share. Both own it, so it lives for as long as either uses it.
+/// The state that the two threads share. Both own it, so it lives as long as either uses it.
 struct Shared<T> {
     abandoned: Abandoned,
     work: Mutex<Option<Work<T>>>,
-    /// The result, or the panic that came in its place.
+    /// The result, or the panic that replaced it.
     result: Mutex<Option<std::thread::Result<T>>>,
     done: AtomicBool,
     semaphore: Semaphore,
@@ -79,12 +85,12 @@ impl<T> Shared<T> {
             done: AtomicBool::new(false),
             semaphore: Semaphore::new(),
         });
-        // SAFETY: it has its place in memory now, where it stays; nobody waits for it yet.
+        // SAFETY: the semaphore has its final place in memory, and no thread waits for it yet.
         unsafe { shared.semaphore.init() };
         shared
     }
 
-    /// Does the work. The second time it is done already.
+    /// Does the work, unless it is already done.
     fn run(&self) {
         let Some(work) = self.work.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let result = catch_unwind(AssertUnwindSafe(|| work(&self.abandoned)));
@@ -101,15 +107,15 @@ impl<T> Shared<T> {
 
     /// Waits until the work is done or a signal arrives.
     fn wait(&self) {
-        // SAFETY: as in `run`.
+        // SAFETY: the semaphore is initialised, and lives as long as `self`.
         while !self.is_done() && unsafe { self.semaphore.wait() } {}
     }
 
-    /// Waits until the work is done, a signal arrives, or the monotonic clock is there.
+    /// Waits until the work is done, a signal arrives, or the monotonic clock reaches `till_ns`.
     fn wait_until(&self, till_ns: u64) {
         let pause = clock::timespec(PAUSE_NS);
         while !self.is_done() && clock::monotonic_ns() < till_ns {
-            // SAFETY: it reads a struct of ours, and writes none.
+            // SAFETY: the call reads a struct of ours, and writes none.
             if unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) } != 0 {
                 break;
             }
@@ -119,7 +125,7 @@ impl<T> Shared<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // SAFETY: both threads have let go of it, so nobody waits for it.
+        // SAFETY: both threads have released the state, so no thread waits for the semaphore.
         unsafe { self.semaphore.destroy() };
     }
 }
@@ -137,7 +143,8 @@ unsafe fn call<F: FnMut()>(mut function: F, unblock: usize) {
     }
     // SAFETY: the VM compares the address with its constant and does not call it; null is `None`.
     let unblock = unsafe { std::mem::transmute::<usize, rb_sys::rb_unblock_function_t>(unblock) };
-    // SAFETY: as promised. This variant raises nothing: it does not check interrupts itself.
+    // SAFETY: the caller holds the GVL, and the function uses nothing of Ruby and does not unwind. This
+    // variant raises nothing, as it does not check interrupts itself.
     unsafe {
         rb_sys::rb_thread_call_without_gvl2(
             Some(enter::<F>),
@@ -148,8 +155,8 @@ unsafe fn call<F: FnMut()>(mut function: F, unblock: usize) {
     }
 }
 
-/// Does `work` on this thread without the GVL, or with it if an interrupt is pending. Nothing is delivered meanwhile, so it
-/// should take milliseconds at most. A panic in it goes on here.
+/// Does `work` on this thread without the GVL, or with it if an interrupt is pending. No interrupt is
+/// delivered meanwhile, so the work should take milliseconds at most. A panic in it is resumed here.
 pub(crate) fn briefly_without_gvl<T>(_ruby: &Ruby, work: impl FnOnce() -> T) -> T {
     let (mut work, mut result) = (Some(work), None);
     let mut run = || {
@@ -157,7 +164,8 @@ pub(crate) fn briefly_without_gvl<T>(_ruby: &Ruby, work: impl FnOnce() -> T) -> 
             result = Some(catch_unwind(AssertUnwindSafe(work)));
         }
     };
-    // SAFETY: a `Ruby` proves that the GVL is held; callers pass work that uses nothing of Ruby, and a panic is caught.
+    // SAFETY: a `Ruby` proves that the GVL is held; callers pass work that uses nothing of Ruby, and a panic
+    // is caught.
     unsafe { call(&mut run, 0) };
     run();
     match result {
@@ -167,14 +175,14 @@ pub(crate) fn briefly_without_gvl<T>(_ruby: &Ruby, work: impl FnOnce() -> T) -> 
     }
 }
 
-/// Checks for what waits for this thread: interrupts, and other threads whose turn it is.
+/// Checks for pending interrupts, and for other threads whose turn it is.
 ///
 /// # Errors
-/// The interrupt, whatever it is. It goes on to the caller.
+/// The interrupt, which the caller passes on.
 pub(crate) fn check_interrupts(_ruby: &Ruby) -> Result<(), Error> {
     let checked = protect(|| {
-        // SAFETY: the `Ruby` says that we hold the GVL. It may raise, for which it is protected; nothing is alive in here that has
-        // a destructor.
+        // SAFETY: the `Ruby` proves that the GVL is held. The call may raise, for which it is protected; no
+        // value with a destructor is alive in the closure.
         unsafe { rb_sys::rb_thread_check_ints() };
         rb_sys::Qnil as rb_sys::VALUE
     });
@@ -188,7 +196,8 @@ pub(crate) fn check_interrupts(_ruby: &Ruby) -> Result<(), Error> {
 pub(crate) fn wait_for(ruby: &Ruby, semaphore: &Semaphore) -> Result<(), Error> {
     let mut posted = false;
     while !posted {
-        // SAFETY: a `Ruby` proves that the GVL is held; the semaphore is initialised, and nothing of Ruby is in there.
+        // SAFETY: a `Ruby` proves that the GVL is held; the semaphore is initialised, and the closure uses
+        // nothing of Ruby.
         unsafe { call(|| posted = semaphore.wait(), UBF_IO) };
         if !posted {
             check_interrupts(ruby)?;
@@ -197,12 +206,13 @@ pub(crate) fn wait_for(ruby: &Ruby, semaphore: &Semaphore) -> Result<(), Error> 
     Ok(())
 }
 
-/// Does `work` without the GVL and returns its result. A panic in it goes on here.
+/// Does `work` without the GVL and returns its result. A panic in it is resumed here.
 ///
 /// # Errors
-/// The interrupt of the thread: an exception of a signal or another thread, its end, or a throw out of a trap. The work is then
-/// marked as [`Abandoned`], and its result is dropped. In a process that was forked by a trap meanwhile, `Profiler::Error`:
-/// the work is the parent's. At the end of a process, after its deadline (see [`hurry`]), `Profiler::Error`.
+/// The interrupt of the thread: an exception of a signal or another thread, its end, or a throw out of a
+/// trap. The work is then marked as [`Abandoned`], and its result is dropped. `Profiler::Error` in a process
+/// that was forked by a trap meanwhile, as the work is the parent's. `Profiler::Error` at the end of a
+/// process, after its deadline (see [`hurry`]).
 pub(crate) fn without_gvl<T: Send + 'static>(
     ruby: &Ruby,
     work: impl FnOnce(&Abandoned) -> T + Send + 'static,
@@ -224,12 +234,12 @@ pub(crate) fn without_gvl<T: Send + 'static>(
             let message = format!("it took longer than {} s", PATIENCE_S.load(Ordering::Relaxed));
             return Err(error(ruby, "Error", message));
         }
-        // SAFETY: we are called by Ruby, so we hold the GVL, and nothing of Ruby is in there.
+        // SAFETY: Ruby called us, so we hold the GVL, and the closures use nothing of Ruby.
         unsafe {
             match spawned {
                 true if ends_ns != 0 => call(|| shared.wait_until(ends_ns), UBF_IO),
                 true => call(|| shared.wait(), UBF_IO),
-                // Where the system refuses a thread, it is done here: then interrupts wait for it.
+                // If the system refuses a thread, the work is done here, and interrupts wait for it.
                 false => call(|| shared.run(), 0),
             }
         }

@@ -1,4 +1,4 @@
-//! Profiles against each other.
+//! Comparisons of profiles.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::errors::{argument_error, core_error};
 use crate::vm::without_gvl::without_gvl;
 
 impl Profile {
-    /// The comparison of two sides: `type total absolute`.
+    /// Compares two sides; takes the options `type total absolute`.
     fn compared(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<Diff, Error> {
         let (before, after) = (work::all(before)?, work::all(after)?);
         let first = after.first().ok_or_else(|| argument_error(ruby, "nothing to compare"))?;
@@ -37,8 +37,8 @@ impl Profile {
         })
     }
 
-    /// `Native.diff_text(before, after, options)`: the table; as in [`Profile::diff`], and `all tolerance limit terminal markdown`,
-    /// and those of [`tables::fit`].
+    /// Implements `Native.diff_text(before, after, options)`: returns the table. Takes the options of
+    /// [`Profile::diff`], `all tolerance limit terminal markdown`, and those of [`tables::fit`].
     pub(super) fn diff_text(
         ruby: &Ruby,
         before: RArray,
@@ -58,8 +58,9 @@ impl Profile {
         Ok(if markdown { changes.markdown(&found) } else { changes.text(&found) })
     }
 
-    /// `Native.diff(before, after, options)`; with `tolerance` as for [`Profile::diff_text`]. Returns a Hash, with `changes` as `[name,
-    /// path, line, before, after, samples, chance, significant, verdict, weight before, weight after, is slower]`.
+    /// Implements `Native.diff(before, after, options)`, with `tolerance` as for [`Profile::diff_text`].
+    /// Returns a Hash, with `changes` as `[name, path, line, before, after, samples, chance, significant,
+    /// verdict, weight before, weight after, is slower]`.
     pub(super) fn diff(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<RHash, Error> {
         let found = Self::compared(ruby, before, after, options)?;
         let tolerance = options::option(ruby, options, "tolerance")?.unwrap_or(0.0);
@@ -95,7 +96,8 @@ impl Profile {
         Ok(hash)
     }
 
-    /// `Native.diff_svg(before, after, options)`: the picture; as in [`Profile::diff`], and `title style`.
+    /// Implements `Native.diff_svg(before, after, options)`: returns the picture. Takes the options of
+    /// [`Profile::diff`], and `title style`.
     pub(super) fn diff_svg(
         ruby: &Ruby,
         before: RArray,
@@ -120,7 +122,8 @@ impl Profile {
         picture.map(|it| ruby.str_from_slice(&it)).map_err(|reason| core_error(ruby, &reason))
     }
 
-    /// `Native.diff_page(before, after, options)`: the page of both; `type title`, and `before after`, the names of the runs.
+    /// Implements `Native.diff_page(before, after, options)`: returns the page of both. Takes `type title`,
+    /// and `before after`, the names of the runs.
     pub(super) fn diff_page(
         ruby: &Ruby,
         before: RArray,
@@ -143,7 +146,7 @@ impl Profile {
     }
 }
 
-/// The runs of a side, which is their name where they have none.
+/// Returns the runs of a side, whose name they get if they have none.
 fn named<'profile>(names: &[String], side: &str, profiles: &[&'profile CoreProfile]) -> Vec<Run<'profile>> {
     let name = |place: usize| names.get(place).map_or(side, String::as_str).to_owned();
     profiles.iter().enumerate().map(|(place, profile)| Run { name: name(place), profile }).collect()

@@ -1,4 +1,4 @@
-//! Files, as bytes: any that can be read, all that can be written. All of it without the GVL.
+//! Files, as bytes: any that can be read, all that can be written. All of this runs without the GVL.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -20,37 +20,39 @@ use crate::sys::{clock, sigprof};
 use crate::vm::strings::FilePath;
 use crate::vm::without_gvl::{without_gvl, Abandoned};
 
-/// The time that the removal of an unfinished file can take from the app.
+/// The longest time that removing an unfinished file may take from the app.
 const TIDYING: Duration = Duration::from_millis(100);
 
 /// The name of the thread that removes it.
 const THREAD: &str = "profiler work";
 
 impl Profile {
-    /// `Native.parse(bytes)`: any file that can be read.
+    /// Implements `Native.parse(bytes)`: reads any file that can be read.
     pub(super) fn parse(ruby: &Ruby, bytes: RString) -> Result<Self, Error> {
-        // SAFETY: the bytes are copied at once, before anything of Ruby runs.
+        // SAFETY: the bytes are copied at once, before any Ruby code runs.
         let bytes = unsafe { bytes.as_slice() }.to_vec();
         let read = without_gvl(ruby, move |_| format::read(&bytes))?;
         read.map(Self::new).map_err(|reason| core_error(ruby, &reason))
     }
 
-    /// `profile._report(options)`: the text that people read, by functions or by a label: `type limit sort_total color by`.
+    /// Implements `profile._report(options)`: returns the report for people, by functions or by a label.
+    /// Takes `type limit sort_total color by`.
     pub(super) fn report(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
         let bytes = Content::new(ruby, rb_self, Format::Text, options)?.bytes(ruby)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// `profile._write(format, options)`: the bytes of a file; `gzip: true` packs them.
+    /// Implements `profile._write(format, options)`: returns the bytes of a file; `gzip: true` packs them.
     pub(super) fn write(ruby: &Ruby, rb_self: &Self, name: String, options: RHash) -> Result<RString, Error> {
         let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
         let bytes = Content::new(ruby, rb_self, format, options)?.bytes(ruby)?;
         Ok(ruby.str_from_slice(&bytes))
     }
 
-    /// `profile._write_file(path, format, options)`: the same into a device or pipe, without all of it in memory. With
-    /// `replace: true` into a file, which is replaced as a whole. With `keep: number`, the directory is checked before, and the
-    /// newest profiles stay in it.
+    /// Implements `profile._write_file(path, format, options)`: writes the profile into a device or pipe,
+    /// without holding all of it in memory. With `replace: true` it writes a file, which is replaced as a
+    /// whole. With `keep: number`, the directory is checked before, and that number of the newest profiles
+    /// stays in it.
     pub(super) fn write_file(
         ruby: &Ruby,
         rb_self: &Self,
@@ -88,7 +90,7 @@ impl Profile {
     }
 }
 
-/// A name beside that of a file, which nobody else has.
+/// Returns a unique name beside that of a file.
 fn temporary(path: &Path) -> PathBuf {
     static LAST: AtomicU32 = AtomicU32::new(0);
     let number =
@@ -98,7 +100,7 @@ fn temporary(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes a file that nobody waits for any more, on a thread, as a disk may not answer.
+/// Removes an abandoned file, on a thread, as a disk may not answer.
 fn remove_soon(path: Option<PathBuf>) {
     let Some(path) = path else { return };
     let (done, wait) = std::sync::mpsc::channel();
@@ -111,14 +113,15 @@ fn remove_soon(path: Option<PathBuf>) {
     }
 }
 
-/// `Native.prepare_directory(path)`: creates it if it is missing, and checks that it is safe.
+/// Implements `Native.prepare_directory(path)`: creates the directory if it is missing, and checks that it is
+/// safe.
 pub(super) fn prepare_directory(ruby: &Ruby, path: FilePath) -> Result<(), Error> {
     let prepared = without_gvl(ruby, move |_| store::prepare(&path.0, effective_user()))?;
     prepared.map_err(|reason| file_error(ruby, &reason))
 }
 
 fn effective_user() -> u32 {
-    // SAFETY: it reads a number and cannot fail.
+    // SAFETY: reads a number and cannot fail.
     unsafe { libc::geteuid() }
 }
 
@@ -147,7 +150,7 @@ impl Content {
         Ok(())
     }
 
-    /// All of it in memory.
+    /// Returns all of it in memory.
     fn bytes(self, ruby: &Ruby) -> Result<Vec<u8>, Error> {
         let bytes = without_gvl(ruby, move |abandoned| {
             let mut out = Watched { out: Vec::new(), abandoned };
@@ -157,7 +160,7 @@ impl Content {
     }
 }
 
-/// Ends writing where nobody waits for it any more.
+/// A writer that stops once no caller waits for its work any more.
 struct Watched<'work, W> {
     out: W,
     abandoned: &'work Abandoned,
@@ -166,7 +169,7 @@ struct Watched<'work, W> {
 impl<W: Write> Write for Watched<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.abandoned.is_set() {
-            // Nobody sees it. `Interrupted` would be tried again.
+            // No caller sees this error. `Interrupted` would be tried again.
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         self.out.write(bytes)
@@ -177,7 +180,8 @@ impl<W: Write> Write for Watched<'_, W> {
     }
 }
 
-/// The exception for an error of the system about a file: a SystemCallError, as from Ruby's own methods.
+/// Returns the exception for an error of the system about a file: a SystemCallError, as from Ruby's own
+/// methods.
 fn file_error(ruby: &Ruby, reason: &CoreError) -> Error {
     let CoreError::Io(io) = reason else { return core_error(ruby, reason) };
     let Some(number) = io.raw_os_error() else { return core_error(ruby, reason) };

@@ -9,7 +9,8 @@ use super::options;
 use super::Profile;
 
 impl Profile {
-    /// `profile._findings`: `[kind, text, share, type, weight, name, path, line, command]` of each.
+    /// Implements `profile._findings`: returns `[kind, text, share, type, weight, name, path, line, command]`
+    /// of each finding.
     pub(super) fn findings(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
         let profile = &rb_self.core;
         let rows = ruby.ary_new();
@@ -30,14 +31,15 @@ impl Profile {
         Ok(rows)
     }
 
-    /// `Native.findings_text(profile, options)`: the findings in lines; `width` columns at most, in `color`.
+    /// Implements `Native.findings_text(profile, options)`: returns the findings in lines of at most `width`
+    /// columns, in `color`.
     pub(super) fn findings_text(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
         let width = options::option(ruby, options, "width")?;
         let color = options::flag(ruby, options, "color")?;
         rb_self.ask(ruby, move |it| text::findings(it, width, color))
     }
 
-    /// `profile.without_idle`: the profile without the waits of idle threads.
+    /// Implements `profile.without_idle`: returns the profile without the waits of idle threads.
     pub(super) fn without_idle(ruby: &Ruby, rb_self: &Self) -> Result<Self, Error> {
         rb_self.derive(ruby, without_idle)
     }

@@ -9,18 +9,19 @@ use crate::errors::core_error;
 use crate::vm::without_gvl::without_gvl;
 
 impl Profile {
-    /// `Profile._merge(profiles)`: their sum.
+    /// Implements `Profile._merge(profiles)`: returns their sum.
     pub(super) fn merge(ruby: &Ruby, profiles: RArray) -> Result<Self, Error> {
         let profiles = work::all(profiles)?;
         work::on(ruby, profiles, merge).map(Self::new)
     }
 
-    /// `Native.concat(files, metadata)`: the profile of a span of time from those of its parts, in their order, with this metadata
-    /// (pairs of Strings) besides theirs. The parts are of one session, and the bytes of `.pb.gz` files.
+    /// Implements `Native.concat(files, metadata)`: returns the profile of a span of time from those of its
+    /// parts, in their order, with this metadata (pairs of Strings) in addition to theirs. The parts belong
+    /// to one session, and are the bytes of `.pb.gz` files.
     pub(super) fn concat(ruby: &Ruby, files: RArray, metadata: RHash) -> Result<Self, Error> {
         let files: Vec<Vec<u8>> = files
             .into_iter()
-            // SAFETY: the bytes are copied at once, before anything of Ruby runs.
+            // SAFETY: the bytes are copied at once, before any Ruby code runs.
             .map(|file| Ok(unsafe { RString::try_convert(file)?.as_slice() }.to_vec()))
             .collect::<Result<_, Error>>()?;
         let metadata: Vec<(String, String)> = metadata.to_vec()?;

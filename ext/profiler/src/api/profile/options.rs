@@ -1,4 +1,5 @@
-//! Options of Ruby's methods, as Ruby hands them over: a Hash with Symbols, in which what is nil or missing takes its default.
+//! Options of Ruby's methods, as Ruby passes them: a Hash with Symbols. An option that is nil or missing
+//! takes its default.
 
 use magnus::{value::ReprValue, Error, RHash, Ruby, TryConvert, Value};
 use profiler_core::format::{self, Style, TextOptions};
@@ -6,18 +7,18 @@ use profiler_core::profile::{Profile, SampleType};
 
 use crate::errors::argument_error;
 
-/// The option of that name, if it is given.
+/// Returns the option of that name, or `None` if it is nil or missing.
 pub(super) fn option<T: TryConvert>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
     let value: Option<Value> = options.lookup(ruby.to_symbol(name))?;
     value.filter(|it| !it.is_nil()).map(T::try_convert).transpose()
 }
 
-/// Whether it is given and true.
+/// Returns whether the option is present and true.
 pub(super) fn flag(ruby: &Ruby, options: RHash, name: &str) -> Result<bool, Error> {
     Ok(option(ruby, options, name)?.unwrap_or(false))
 }
 
-/// `type:`, the name of a sample type, or what the profile shows by itself.
+/// Returns the sample type that `type:` names, or else the one that the profile shows by default.
 pub(super) fn sample_type(ruby: &Ruby, profile: &Profile, options: RHash) -> Result<SampleType, Error> {
     Ok(requested_type(ruby, profile, options)?.unwrap_or_else(|| profile.default_sample_type()))
 }
@@ -31,7 +32,7 @@ fn requested_type(ruby: &Ruby, profile: &Profile, options: RHash) -> Result<Opti
     found.map(Some).ok_or_else(missing)
 }
 
-/// For formats: `type title style limit sort_total color by width`.
+/// Reads the options of formats: `type title style limit sort_total color by width`.
 pub(super) fn of_formats(ruby: &Ruby, profile: &Profile, options: RHash) -> Result<format::Options, Error> {
     let style = match option::<String>(ruby, options, "style")? {
         None => Style::default(),

@@ -9,7 +9,8 @@ use crate::errors::core_error;
 use crate::vm::without_gvl::without_gvl;
 
 impl Profile {
-    /// `Native.period(profile, options)`: the file of the profile and the packed facts beside it; `type title`.
+    /// Implements `Native.period(profile, options)`: returns the file of the profile and the packed facts
+    /// beside it. Takes `type title`.
     pub(super) fn period(ruby: &Ruby, profile: Obj<Self>, options: RHash) -> Result<RArray, Error> {
         let options = options::of_formats(ruby, &profile.core, options)?;
         let period = profile.ask(ruby, move |it| Period::of(it, &options))?;
@@ -17,9 +18,10 @@ impl Profile {
         Ok(ruby.ary_from_iter([ruby.str_from_slice(&file), ruby.str_from_slice(&facts)]))
     }
 
-    /// `Native.page_of_periods(index, periods)`: the page of an index, which is JSON, and of what [`Profile::period`] returned.
+    /// Implements `Native.page_of_periods(index, periods)`: returns the page of an index, which is JSON, and
+    /// of results of [`Profile::period`].
     pub(super) fn page_of_periods(ruby: &Ruby, index: String, periods: RArray) -> Result<RString, Error> {
-        // SAFETY: the bytes are copied at once, before anything of Ruby runs.
+        // SAFETY: the bytes are copied at once, before any Ruby code runs.
         let bytes = |it: RString| unsafe { it.as_slice() }.to_vec();
         let period = |it| {
             let [file, facts] = <[RString; 2]>::try_convert(it)?;

@@ -14,24 +14,27 @@ use crate::api::profile::{options, Profile};
 use crate::labels::set_from;
 
 impl Profile {
-    /// `profile._types`: name, unit and sum of each sample type.
+    /// Implements `profile._types`: returns name, unit and sum of each sample type.
     pub(super) fn types(ruby: &Ruby, rb_self: &Self) -> RArray {
         let total = rb_self.core.total();
         let one = |it: &SampleType| (it.name_and_unit().0, it.name_and_unit().1, total.get(*it));
         ruby.ary_from_iter(rb_self.core.sample_types.iter().map(one))
     }
 
-    /// `Native.default_type(profile)`: the name of the type that is shown when nobody says which.
+    /// Implements `Native.default_type(profile)`: returns the name of the type that is shown if none is
+    /// requested.
     pub(super) fn default_type(&self) -> &'static str {
         self.core.default_sample_type().name_and_unit().0
     }
 
-    /// `Native.too_short(profile)`: a sentence, and the interval that would do, in microseconds; nil if there are samples enough.
+    /// Implements `Native.too_short(profile)`: returns a sentence, and the interval that would suffice, in
+    /// microseconds; nil if there are enough samples.
     pub(super) fn too_short(&self) -> Option<(String, Option<u64>)> {
         too_short(&self.core).map(|it| (it.sentence, it.interval_ns.map(|ns| ns / 1_000)))
     }
 
-    /// `Native.overhead(profile)`: the share that profiling took, and the words for what it is of; nil if that says nothing.
+    /// Implements `Native.overhead(profile)`: returns the share that profiling took, and the words for the
+    /// whole that it refers to; nil if the share is meaningless.
     pub(super) fn overhead(&self) -> Option<(String, &'static str)> {
         if too_short(&self.core).is_some() {
             return None;
@@ -39,7 +42,8 @@ impl Profile {
         Overhead::of(&self.core)?.share()
     }
 
-    /// `Native.functions(profile)`: name, path, first line, and whether it is the app's, by id.
+    /// Implements `Native.functions(profile)`: returns name, path, first line, and whether the function is
+    /// the app's, by id.
     pub(super) fn functions(ruby: &Ruby, rb_self: &Self) -> RArray {
         let one = |it: &profiler_core::profile::Function| {
             (it.name.clone(), it.path.clone(), it.first_line, Origin::of(it) == Origin::App)
@@ -47,12 +51,13 @@ impl Profile {
         ruby.ary_from_iter(rb_self.core.functions.iter().map(one))
     }
 
-    /// `Native.threads(profile)`: native id and name, by place.
+    /// Implements `Native.threads(profile)`: returns native id and name, by place.
     pub(super) fn threads(ruby: &Ruby, rb_self: &Self) -> RArray {
         ruby.ary_from_iter(rb_self.core.threads.iter().map(|it| (it.native_id, it.name.clone())))
     }
 
-    /// `Native.filter(profile, options)`: `focus ignore hide` (ids of functions), `threads` (places), `app_only`, `note`.
+    /// Implements `Native.filter(profile, options)`. Takes `focus ignore hide` (ids of functions), `threads`
+    /// (places), `app_only`, `note`.
     pub(super) fn filter(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<Self, Error> {
         let ids = |name| -> Result<Option<Vec<FunctionId>>, Error> {
             let ids: Option<Vec<u32>> = options::option(ruby, options, name)?;
@@ -69,8 +74,9 @@ impl Profile {
         rb_self.derive(ruby, move |it| filter(it, &by))
     }
 
-    /// `Native.with_labels(profile, labels, early, metadata)`: the profile with these labels on every row that has none of that
-    /// name, or has that of `early`; and with this metadata and its trace, unless it has its own of that name.
+    /// Implements `Native.with_labels(profile, labels, early, metadata)`: returns the profile with these
+    /// labels on every row that has no label of that name, or has that of `early`; and with this metadata and
+    /// its trace, unless the profile has its own of that name.
     pub(super) fn with_labels(
         ruby: &Ruby,
         rb_self: &Self,
@@ -92,7 +98,8 @@ impl Profile {
         })
     }
 
-    /// `Native.tree(profile, options)`: `[function, self, total, children]` of each node, then the places of the roots.
+    /// Implements `Native.tree(profile, options)`: returns `[function, self, total, children]` of each node,
+    /// then the places of the roots.
     pub(super) fn tree(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
         let tree = rb_self.ask(ruby, move |it| call_tree(it, of))?;
@@ -106,7 +113,8 @@ impl Profile {
         Ok(both)
     }
 
-    /// `Native.method_details(profile, id, options)`: total, self, callers and callees (`[id or nil, weight]`), lines (`[line, total, self]`).
+    /// Implements `Native.method_details(profile, id, options)`: returns total, self, callers and callees
+    /// (`[id or nil, weight]`), and lines (`[line, total, self]`).
     pub(super) fn method(ruby: &Ruby, rb_self: &Self, id: u32, options: RHash) -> Result<RArray, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
         let seen = rb_self.ask(ruby, move |it| method(it, FunctionId(id), of))?;
@@ -123,7 +131,8 @@ impl Profile {
         Ok(row)
     }
 
-    /// `Native.lines(profile, options)`: `[path, line, total, self]` of all that weigh something.
+    /// Implements `Native.lines(profile, options)`: returns `[path, line, total, self]` of all lines that
+    /// have a weight.
     pub(super) fn lines(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
         let all = rb_self.ask(ruby, move |it| -> Vec<_> {

@@ -17,7 +17,7 @@ use crate::api::profile::{options, Profile};
 use crate::errors::core_error;
 use crate::vm::strings::FilePath;
 
-/// `columns full_paths color`.
+/// Reads the options `columns full_paths color`.
 pub(super) fn fit(ruby: &Ruby, options: RHash) -> Result<Fit, Error> {
     Ok(Fit {
         columns: options::option(ruby, options, "columns")?.unwrap_or(80),
@@ -26,7 +26,7 @@ pub(super) fn fit(ruby: &Ruby, options: RHash) -> Result<Fit, Error> {
     })
 }
 
-/// `roots`: the directories of sources.
+/// Reads the option `roots`: the directories of sources.
 fn roots(ruby: &Ruby, options: RHash) -> Result<Vec<PathBuf>, Error> {
     let roots: Option<RArray> = options::option(ruby, options, "roots")?;
     let path = |it| FilePath::try_convert(it).map(|it| it.0);
@@ -34,7 +34,7 @@ fn roots(ruby: &Ruby, options: RHash) -> Result<Vec<PathBuf>, Error> {
 }
 
 impl Profile {
-    /// `Native.tree_text(profile, options)`: `type least all`, and those of [`fit`].
+    /// Implements `Native.tree_text(profile, options)`. Takes `type least all`, and the options of [`fit`].
     pub(super) fn tree_text(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
         let least = options::option(ruby, options, "least")?.unwrap_or(0.0);
@@ -43,14 +43,15 @@ impl Profile {
         rb_self.ask(ruby, move |it| tree(it, of, shown, fit))
     }
 
-    /// `Native.requires_text(profile, options)`: `all`, and those of [`fit`].
+    /// Implements `Native.requires_text(profile, options)`. Takes `all`, and the options of [`fit`].
     pub(super) fn requires_text(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
         let all = options::flag(ruby, options, "all")?;
         let fit = fit(ruby, options)?;
         rb_self.ask(ruby, move |it| required(it, all, fit))
     }
 
-    /// `Native.methods_text(profile, ids, options)`: `type limit roots`, and those of [`fit`].
+    /// Implements `Native.methods_text(profile, ids, options)`. Takes `type limit roots`, and the options of
+    /// [`fit`].
     pub(super) fn methods_text(
         ruby: &Ruby,
         rb_self: &Self,
@@ -67,8 +68,8 @@ impl Profile {
         })
     }
 
-    /// `Native.sources_text(profile, files, options)`: the lines of these, `[path, [[line, total, self], ...]]`; `type roots`, and
-    /// those of [`fit`].
+    /// Implements `Native.sources_text(profile, files, options)`: returns the lines of these files, `[path,
+    /// [[line, total, self], ...]]`. Takes `type roots`, and the options of [`fit`].
     pub(super) fn sources_text(
         ruby: &Ruby,
         rb_self: &Self,
@@ -88,9 +89,10 @@ impl Profile {
         })
     }
 
-    /// `Native.ranking(profile, before, options)`: the weight of all, `[name, place, total, self, function]` of each row, and the table
-    /// of a page. `before` is the profile of the time before, or nil. Options: `type by sort_total filter first rows selected marks`, and
-    /// those of [`fit`]; `by` is `methods`, `lines` or a label.
+    /// Implements `Native.ranking(profile, before, options)`: returns the weight of all, `[name, place,
+    /// total, self, function]` of each row, and the table of a page. `before` is the profile of the previous
+    /// period, or nil. Takes `type by sort_total filter first rows selected marks`, and the options of
+    /// [`fit`]; `by` is `methods`, `lines` or a label.
     pub(super) fn ranking(
         ruby: &Ruby,
         rb_self: &Self,

@@ -1,4 +1,4 @@
-//! The timeline in Ruby's hands: part by part, as all at once can be a million objects.
+//! The timeline for Ruby: part by part, as all at once can be a million objects.
 
 use magnus::{Error, RArray, Ruby};
 use profiler_core::ids::Id;
@@ -7,13 +7,14 @@ use profiler_core::profile::SampleType;
 use crate::api::profile::Profile;
 
 impl Profile {
-    /// `profile._timeline_size`: how many timeline events there are; nil without a timeline.
+    /// Implements `profile._timeline_size`: returns the number of timeline events; nil without a timeline.
     pub(super) fn timeline_size(&self) -> Option<usize> {
         self.core.timeline.as_ref().map(|it| it.len())
     }
 
-    /// `Native.timeline_chunk(profile, place)`: a flat array of time, place of the aggregated sample in `Native.rows`, and weights, one
-    /// timeline event after another; nil behind the last chunk.
+    /// Implements `Native.timeline_chunk(profile, place)`: returns a flat array of time, place of the
+    /// aggregated sample in `Native.rows`, and weights, one timeline event after another; nil after the last
+    /// chunk.
     pub(super) fn timeline_chunk(ruby: &Ruby, rb_self: &Self, place: usize) -> Result<Option<RArray>, Error> {
         let Some(events) = rb_self.core.timeline.as_ref().and_then(|it| it.chunk(place)) else {
             return Ok(None);
@@ -27,7 +28,8 @@ impl Profile {
         Ok(Some(numbers))
     }
 
-    /// `profile._markers`: name, thread id, thread name, start since 1970 and length (ns) of each.
+    /// Implements `profile._markers`: returns name, thread id, thread name, start since 1970 and length (ns)
+    /// of each marker.
     pub(super) fn markers(ruby: &Ruby, rb_self: &Self) -> RArray {
         ruby.ary_from_iter(rb_self.core.markers.iter().map(|it| {
             let thread = (it.thread.native_id, it.thread.name.as_str());

@@ -1,4 +1,4 @@
-//! Profiles for profiling engines, as bytes. All of it without the GVL.
+//! Profiles for profiling engines, as bytes. All of this runs without the GVL.
 
 use std::sync::Arc;
 
@@ -13,12 +13,14 @@ use crate::vm::strings::named;
 use crate::vm::without_gvl::without_gvl;
 
 impl Profile {
-    /// `profile._upload(kind, options)`: the bytes for an engine, or nil if the profile has nothing of what is requested.
+    /// Implements `profile._upload(kind, options)`: returns the bytes for an engine, or nil if the profile
+    /// has no data of the requested families.
     ///
-    /// Of `kind` `pprof` it is a file of one `family:`, for scrapers. Of `pyroscope` it is the body of a push, of `otlp` that of an
-    /// export; both have all families, or only `family:`, and need an `id:` of 16 random bytes, the same for each attempt.
-    /// `labels:` and `resource:` (of otlp) are Hashes of texts, `dimensions:` is an Array of the names of labels that stay.
-    /// `values: depth: samples: bytes:` are bounds. `gzip: true` compresses the whole.
+    /// For the `kind` `pprof` they are a file of one `family:`, for scrapers. For `pyroscope` they are the
+    /// body of a push, for `otlp` that of an export; both have all families, or only `family:`, and need an
+    /// `id:` of 16 random bytes, the same for each attempt. `labels:` and `resource:` (of otlp) are Hashes of
+    /// texts, `dimensions:` is an Array of the names of labels that stay. `values: depth: samples: bytes:`
+    /// are bounds. `gzip: true` compresses the whole.
     pub(super) fn upload(
         ruby: &Ruby,
         rb_self: &Self,
@@ -40,7 +42,7 @@ enum Engine {
     Otlp(ProfileId, Vec<(String, String)>),
 }
 
-/// The way in which a profile is to be encoded.
+/// The encoding of a profile for an engine.
 struct Upload {
     engine: Engine,
     families: Vec<Family>,
@@ -109,18 +111,18 @@ fn family(ruby: &Ruby, options: RHash) -> Result<Option<Family>, Error> {
 
 fn id(ruby: &Ruby, options: RHash) -> Result<ProfileId, Error> {
     let bytes: Option<RString> = options::option(ruby, options, "id")?;
-    // SAFETY: the bytes are copied at once, before anything of Ruby runs.
+    // SAFETY: the bytes are copied at once, before any Ruby code runs.
     let id = bytes.and_then(|it| unsafe { it.as_slice() }.try_into().ok());
     id.map(ProfileId).ok_or_else(|| argument_error(ruby, "id: is not a String of 16 bytes"))
 }
 
-/// The texts of an Array.
+/// Returns the texts of an Array.
 fn texts(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<Vec<String>>, Error> {
     let Some(array) = options::option::<RArray>(ruby, options, name)? else { return Ok(None) };
     array.into_iter().map(|it| text(ruby, name, it)).collect::<Result<_, _>>().map(Some)
 }
 
-/// The texts of a Hash.
+/// Returns the texts of a Hash.
 fn pairs(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<Vec<(String, String)>>, Error> {
     let Some(hash) = options::option::<RHash>(ruby, options, name)? else { return Ok(None) };
     let mut pairs = Vec::new();

@@ -1,7 +1,8 @@
 //! Questions to profiles that are answered without the GVL.
 //!
-//! A profile never changes, and its work shares it: so it may be collected meanwhile. What is small is answered at once, as a
-//! thread for it would take longer; but files and texts always take this way, because disks can hang and names be long.
+//! A profile never changes, and its work shares it, so its object may be collected meanwhile. Small questions
+//! are answered at once, as a thread for them would take longer; but files and texts always run without the
+//! GVL, because disks can hang and names can be long.
 
 use std::sync::Arc;
 
@@ -12,17 +13,17 @@ use profiler_core::profile::Profile as CoreProfile;
 use crate::api::profile::Profile;
 use crate::vm::without_gvl::without_gvl;
 
-/// Profiles that take less memory together are small: whatever is computed of them takes milliseconds, since a question goes
-/// through the frames of all rows at most.
+/// The size below which profiles, together, are small: any computation on them takes milliseconds, since a
+/// question visits the frames of all rows at most.
 const SMALL_BYTES: usize = 64 << 10;
 
-/// The profiles of an array.
+/// Returns the profiles of an array.
 pub(super) fn all(profiles: RArray) -> Result<Vec<Arc<CoreProfile>>, Error> {
     let core = |it| Obj::<Profile>::try_convert(it).map(|it| Arc::clone(&it.core));
     profiles.into_iter().map(core).collect()
 }
 
-/// Computes something of the profiles.
+/// Runs a computation on the profiles.
 ///
 /// # Errors
 /// As [`without_gvl`].
@@ -36,7 +37,7 @@ pub(super) fn on<T: Send + 'static>(
 }
 
 impl Profile {
-    /// Computes something of the profile.
+    /// Runs a computation on the profile.
     ///
     /// # Errors
     /// As [`without_gvl`].
@@ -52,7 +53,7 @@ impl Profile {
         without_gvl(ruby, move |_| compute(&core))
     }
 
-    /// The profile that `compute` makes of this one.
+    /// Returns the profile that `compute` derives from this one.
     ///
     /// # Errors
     /// As [`without_gvl`].

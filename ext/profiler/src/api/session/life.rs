@@ -12,15 +12,17 @@ use crate::options::Config;
 
 /// The stages of a session.
 pub(super) enum Life {
-    /// It has not begun.
+    /// The session has not begun.
     New,
-    /// It records.
+    /// The session records.
     Running(Running, NextProfile),
-    /// It has stopped, and its functions have no names yet. Ruby resolves these, and an exception may arrive meanwhile.
+    /// The session has stopped, and its functions have no names yet. Ruby resolves these, and an exception
+    /// may arrive meanwhile.
     Stopped(NextProfile),
-    /// Its Profile exists. It is kept, as it may not have reached the caller for the same reason.
+    /// The session's Profile exists. It is kept, as an exception may have prevented it from reaching the
+    /// caller.
     Finished(Opaque<Value>),
-    /// It was discarded.
+    /// Discarded.
     Over,
 }
 
@@ -39,7 +41,8 @@ impl Life {
         }
     }
 
-    /// Stops with what was taken last. `None` is for a session of the process that forked this one, which is over then.
+    /// Stops with the last result. `None` means that the session belongs to the process that forked this one;
+    /// it is then over.
     pub(super) fn stop(&mut self, last: Option<UnnamedProfile>) {
         let Self::Running(_, next) = self else { return };
         let mut next = std::mem::take(next);
@@ -52,7 +55,7 @@ impl Life {
         };
     }
 
-    /// The next profile, if there will be one.
+    /// Returns the next profile, if there will be one.
     pub(super) fn next(&mut self) -> Option<&mut NextProfile> {
         match self {
             Self::Running(_, next) | Self::Stopped(next) => Some(next),
@@ -60,7 +63,8 @@ impl Life {
         }
     }
 
-    /// Drops what no caller will receive. The id of the session, if it records: it is to be ended.
+    /// Drops the results that no caller will receive. Returns the id of the session if it records, so that
+    /// the caller ends it.
     pub(super) fn abandon(self) -> Option<SessionId> {
         match self {
             Self::Running(running, next) => {

@@ -1,4 +1,4 @@
-//! The next profile of a session: all that it recorded and no caller has received.
+//! The next profile of a session: everything that it has recorded and no caller has received.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::naming::turns::Pace;
 use crate::sampler::fork;
 use crate::vm::without_gvl::briefly_without_gvl;
 
-/// See the module.
+/// The parts of the next profile of a session.
 #[derive(Debug, Default)]
 pub(super) struct NextProfile {
     /// Profiles that their callers did not receive.
     unreceived: Vec<Arc<CoreProfile>>,
-    /// In the order of time.
+    /// Profiles without names, in chronological order.
     unnamed: Vec<UnnamedProfile>,
-    /// The process that they are of. What a forked child inherits is its parent's.
+    /// The process that recorded them. A value that a forked child inherits is its parent's.
     pid: u32,
 }
 
 impl NextProfile {
-    /// Adds what was taken.
+    /// Adds a result that was just taken.
     pub(super) fn push(&mut self, taken: UnnamedProfile) {
         self.start_over_in_child();
         self.unnamed.push(taken);
@@ -37,7 +37,7 @@ impl NextProfile {
         }
     }
 
-    /// Adds what was taken earlier.
+    /// Adds results that were taken earlier.
     pub(super) fn put_back(&mut self, mut earlier: Self) {
         self.start_over_in_child();
         if self.pid == earlier.pid {
@@ -47,27 +47,28 @@ impl NextProfile {
         }
     }
 
-    /// Forgets what is the parent's. Its generations are the parent's too, so there is nothing to be given back.
+    /// Forgets the results of the parent. Their generations are the parent's too, so none has to be released.
     fn start_over_in_child(&mut self) {
         if self.pid != fork::pid() {
             *self = Self { pid: fork::pid(), ..Self::default() };
         }
     }
 
-    /// Whether its functions can be named here.
+    /// Returns whether the functions can be named in this process.
     pub(super) fn is_of_this_process(&self) -> bool {
         self.unnamed.iter().all(UnnamedProfile::is_of_this_process)
     }
 
-    /// Drops it without names.
+    /// Drops the results without naming them.
     pub(super) fn abandon(self) {
         self.unnamed.into_iter().for_each(UnnamedProfile::abandon);
     }
 
-    /// The profile, made at that pace.
+    /// Builds the profile at that pace.
     ///
     /// # Errors
-    /// Exceptions that were delivered while Ruby resolved names. All is given back then, and can be requested again.
+    /// Exceptions that were delivered while Ruby resolved names. Everything is then returned, and can be
+    /// requested again.
     pub(super) fn build(self, ruby: &Ruby, pace: Pace) -> Result<CoreProfile, (Self, Error)> {
         match self.unnamed.iter().map(|it| it.query_ruby(ruby, pace)).collect::<Result<Vec<_>, _>>() {
             Err(arrived) => Err((self, arrived)),

@@ -1,4 +1,4 @@
-//! The reasons why a session cannot begin or go on, as exceptions.
+//! The reasons why a session cannot begin or continue, as exceptions.
 
 use magnus::{Error, Ruby};
 
@@ -7,12 +7,12 @@ use crate::sampler::{NotStarted, Refusal};
 use crate::sys::sigprof;
 use crate::vm::exceptions::error;
 
-/// The exception for a session that was stopped or discarded.
+/// Returns the exception for a session that was stopped or discarded.
 pub(super) fn stopped_error(ruby: &Ruby) -> Error {
     error(ruby, "NotRunning", "this session has been stopped already")
 }
 
-/// The exception for a session of another process.
+/// Returns the exception for a session of another process.
 pub(super) fn orphaned_error(ruby: &Ruby) -> Error {
     let message = "the session belongs to a block on a thread of the process that forked this one";
     error(ruby, "NotRunning", message)
@@ -21,12 +21,13 @@ pub(super) fn orphaned_error(ruby: &Ruby) -> Error {
 const HANDLER_TAKEN: &str =
     "SIGPROF has a handler that is not ours: another profiler, or trap(\"PROF\") in the app";
 
-/// `Native.refusal`: why no session could start now, as far as that can be said without trying.
+/// Implements `Native.refusal`: returns why no session could start now, as far as that is known without
+/// trying.
 pub(super) fn refusal() -> Option<&'static str> {
     (sigprof::owner() == sigprof::Owner::Foreign).then_some(HANDLER_TAKEN)
 }
 
-/// The exception for a session that did not start.
+/// Returns the exception for a session that did not start.
 pub(super) fn not_started(ruby: &Ruby, why: NotStarted) -> Error {
     match why {
         NotStarted::Refused(refusal) => refused(ruby, refusal),

@@ -19,25 +19,26 @@ use crate::sys::clock;
 use crate::vm::door;
 
 impl Session {
-    /// Takes what a running session recorded. `None` if it is over.
+    /// Takes the result of a running session. Returns `None` if it is over.
     fn take(&self, ruby: &Ruby, how: Take, pace: Pace) -> Result<Option<UnnamedProfile>, Error> {
         let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
         if config.spec.measures.heap {
-            ruby.gc_start(); // objects that are unreachable and not freed yet would count as live
+            ruby.gc_start(); // unreachable objects that are not freed yet would count as live
             if how != Take::Rotate {
-                sampler::forget_code(ruby)?; // and so would those that are reachable from code that we alone keep
+                sampler::forget_code(ruby)?; // and so would those that are reachable only from code that we keep
                 ruby.gc_start();
             }
         }
         let threads = sampler::result_threads(ruby, id)?;
-        // From here on nothing is asked of Ruby until the caller has kept it.
+        // From here on Ruby is not called until the caller has kept the result.
         let requested_ns = clock::monotonic_ns();
         let taken = sampler::take(ruby, id, &threads.list, how, pace);
         threads.release();
         Ok(taken.map(|it| UnnamedProfile::new(it, config, requested_ns)))
     }
 
-    /// `session._stop`: a Profile. If it raises an exception that arrived meanwhile, the next call goes on.
+    /// Implements `session._stop`: returns a Profile. If an exception that arrived meanwhile is raised, the
+    /// next call continues.
     pub(super) fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
         door::demand_stack(ruby)?;
         if session.running().is_some() {
@@ -51,7 +52,7 @@ impl Session {
         session.finish(ruby)
     }
 
-    /// The Profile of a session that has stopped.
+    /// Returns the Profile of a session that has stopped.
     fn finish(&self, ruby: &Ruby) -> Result<Value, Error> {
         let next = {
             let mut life = self.lock();
@@ -84,12 +85,12 @@ impl Session {
         }
     }
 
-    /// `session._stopped?`: it has a Profile, or will have one.
+    /// Implements `session._stopped?`: true if there is a Profile, or will be one.
     pub(super) fn is_stopped(&self) -> bool {
         matches!(*self.lock(), Life::Stopped(_) | Life::Finished(_))
     }
 
-    /// `session._snapshot`: a Profile of what was recorded so far.
+    /// Implements `session._snapshot`: returns a Profile of everything recorded so far.
     pub(super) fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
         door::demand_stack(ruby)?;
         let mut so_far = NextProfile::default();
@@ -106,9 +107,10 @@ impl Session {
         }
     }
 
-    /// `session._rotate(gently)`: a Profile of what was recorded since the last one, and of what the callers of earlier ones did not
-    /// receive. With `gently`, other threads run in between. With a block, it is received once the block has returned, and the
-    /// result is the block's.
+    /// Implements `session._rotate(gently)`: returns a Profile of everything recorded since the last one, and
+    /// of earlier ones that their callers did not receive. With `gently`, other threads run in between. With
+    /// a block, the Profile counts as received once the block has returned, and the block's result is
+    /// returned.
     pub(super) fn rotate(ruby: &Ruby, session: &Self, gently: bool) -> Result<Value, Error> {
         door::demand_stack(ruby)?;
         let pace = if gently { Pace::Yielding } else { Pace::AtOnce };
@@ -134,7 +136,7 @@ impl Session {
         received
     }
 
-    /// Adds what a rotation took, and takes out all that makes its profile.
+    /// Adds the result of a rotation, and takes out all parts of its profile.
     fn rotated(&self, taken: UnnamedProfile) -> NextProfile {
         let mut alone = NextProfile::default();
         let mut life = self.lock();
@@ -143,7 +145,7 @@ impl Session {
         std::mem::take(next)
     }
 
-    /// Puts back what an exception has kept from having names.
+    /// Puts back results that an exception has prevented from being named.
     fn put_back(&self, earlier: NextProfile) {
         match self.lock().next() {
             Some(next) => next.put_back(earlier),
@@ -151,7 +153,7 @@ impl Session {
         }
     }
 
-    /// Puts back a profile of process `pid` that an exception has kept from its caller.
+    /// Puts back a profile of process `pid` that an exception has prevented from reaching its caller.
     fn put_back_profile(&self, profile: Arc<CoreProfile>, pid: u32) {
         if let Some(next) = self.lock().next() {
             next.put_back_profile(profile, pid);

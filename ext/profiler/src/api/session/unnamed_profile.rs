@@ -1,4 +1,4 @@
-//! A profile of a session before its functions have names, and what its header needs.
+//! A profile of a session before its functions have names, and the data for its header.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,21 +25,21 @@ use profiler_core::ticking::engine::Engine;
 const EXPERIMENTAL: &str =
     "macOS is an experiment: profiler was compiled for it, and never run there by its authors";
 
-/// See the module.
+/// A result whose functions have no names yet.
 #[derive(Debug)]
 #[must_use = "its handles stay alive until it is named or abandoned"]
 pub(super) struct UnnamedProfile {
     unresolved: Unresolved,
     facts: Facts,
     config: Arc<Config>,
-    /// When it was requested, on the monotonic clock.
+    /// The time of the request, on the monotonic clock.
     requested_ns: u64,
-    /// The process that it is of, as nobody keeps its handles in a forked child.
+    /// The process that recorded it. Its handles are not marked in a forked child.
     pid: u32,
 }
 
 impl UnnamedProfile {
-    /// The result that was taken just now, requested at `requested_ns`.
+    /// Wraps the result that was taken just now, requested at `requested_ns`.
     pub(super) fn new(
         (unresolved, facts): (Unresolved, Facts),
         config: Arc<Config>,
@@ -48,31 +48,32 @@ impl UnnamedProfile {
         Self { unresolved, facts, config, requested_ns, pid: fork::pid() }
     }
 
-    /// Whether its functions can be named here.
+    /// Returns whether the functions can be named in this process.
     pub(super) fn is_of_this_process(&self) -> bool {
         self.pid == fork::pid()
     }
 
-    /// Drops it without names.
+    /// Drops the result without naming it.
     pub(super) fn abandon(self) {
         if let (true, Some(hub)) = (self.is_of_this_process(), CAPTURE.hub()) {
             hub.forget(self.unresolved);
         }
     }
 
-    /// Ruby's answers to all that has to be asked. The generations keep the handles marked meanwhile.
+    /// Asks Ruby for everything that the profile needs. The generations keep the handles marked meanwhile.
     pub(super) fn query_ruby(&self, ruby: &Ruby, pace: Pace) -> Result<Answers, Error> {
         let begun_ns = clock::monotonic_ns();
         let all = matches!(self.config.threads, Threads::All);
         let other_ractors = all && vm::process::has_ractors(ruby)?;
-        // SAFETY: they are of this process, and of generations that this keeps.
+        // SAFETY: the handles belong to this process, and to generations that this value keeps.
         let functions = unsafe { naming::functions(ruby, &self.unresolved.unknown, pace, self.pid)? };
         let (description, program) = (vm::process::description(ruby).into(), vm::process::program(ruby));
         demand_process(ruby, self.pid)?;
         Ok(Answers { functions, notes: self.notes(other_ractors), description, program, begun_ns })
     }
 
-    /// The notes for the reader: what holds for any profile with these options, then what became of this one.
+    /// Returns the notes for the reader: first those that apply to any profile with these options, then those
+    /// about this one.
     fn notes(&self, other_ractors: bool) -> Vec<Note> {
         let Self { facts, config, .. } = self;
         let timed = config.spec.measures.timed();
@@ -104,7 +105,7 @@ impl UnnamedProfile {
         config.notes.iter().cloned().chain(of_this_one.into_iter().flatten()).collect()
     }
 
-    /// The profile. This needs no GVL.
+    /// Builds the profile. Needs no GVL.
     pub(super) fn build_profile(self, answers: Answers) -> CoreProfile {
         let mut notes = answers.notes;
         let Self { unresolved, facts, config, requested_ns, .. } = self;
@@ -160,9 +161,9 @@ pub(super) struct Answers {
     /// The functions of the handles that had no names.
     functions: Vec<Function>,
     notes: Vec<Note>,
-    /// The Ruby and the program, for the header.
+    /// The description of the Ruby and the name of the program, for the header.
     description: Cow<'static, str>,
     program: String,
-    /// When it was asked, on the monotonic clock.
+    /// The time of the question, on the monotonic clock.
     begun_ns: u64,
 }

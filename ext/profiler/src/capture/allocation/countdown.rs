@@ -1,5 +1,5 @@
-//! The hooks on allocations: they count down to the next sample, by objects or by bytes, and do nothing else most of
-//! the time.
+//! The hooks on allocations: they count down to the next sample, by objects or by bytes, and usually do
+//! nothing else.
 
 use ::core::sync::atomic::{AtomicI64, Ordering};
 
@@ -9,11 +9,12 @@ use crate::capture::allocation::sample_object;
 use crate::vm::allocations::{self, allocation_hook, AllocationHook};
 use crate::vm::events::in_other_ractor;
 
-/// Objects, or bytes, up to the next sample; not above 0 while one is taken. The hooks touch only this most of the time. The GVL
-/// of the main Ractor guards it, as all else here: hooks that are called in other Ractors must leave it alone.
+/// Objects, or bytes, up to the next sample; not above 0 while one is taken. The hooks usually touch only
+/// this. The GVL of the main Ractor guards it, like all other state here: hooks that are called in other
+/// Ractors must leave it alone.
 static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 
-/// The hook on allocations that counts down in the unit of `every`.
+/// Returns the hook on allocations that counts down in the unit of `every`.
 pub(super) fn hook(every: Window) -> AllocationHook {
     match every {
         Window::Objects(_) => on_object,
@@ -21,13 +22,13 @@ pub(super) fn hook(every: Window) -> AllocationHook {
     }
 }
 
-/// The objects, or bytes, that are left up to the next sample.
+/// Returns the number of objects, or bytes, up to the next sample.
 #[inline]
 pub(super) fn left() -> i64 {
     LEFT.load(Ordering::Relaxed)
 }
 
-/// Sets the objects, or bytes, from here to the next sample.
+/// Sets the number of objects, or bytes, from here to the next sample.
 #[inline]
 pub(super) fn begin(left: i64) {
     LEFT.store(left, Ordering::Relaxed);
@@ -35,26 +36,28 @@ pub(super) fn begin(left: i64) {
 
 allocation_hook!(on_object, |trace_arg| {
     if !in_other_ractor() {
-        // SAFETY: the VM calls us with this, on a thread of the main Ractor.
+        // SAFETY: the VM calls the hook with this argument, on a thread of the main Ractor.
         unsafe { count(1, trace_arg) };
     }
 });
 
 allocation_hook!(on_bytes, |trace_arg| {
     if !in_other_ractor() {
-        // SAFETY: as above.
+        // SAFETY: the VM calls the hook with this argument, on a thread of the main Ractor.
         unsafe { count(allocations::slot_size(allocations::allocated_object(trace_arg)) as i64, trace_arg) };
     }
 });
 
+/// Counts down, and samples the object when the count is used up.
+///
 /// # Safety
-/// `trace_arg` is what the hook was called with, on a thread of the main Ractor.
+/// `trace_arg` is the argument that the hook was called with, on a thread of the main Ractor.
 #[inline(always)]
 unsafe fn count(number: i64, trace_arg: *mut ::core::ffi::c_void) {
     let left = left() - number;
     begin(left);
     if left <= 0 {
-        // SAFETY: as promised.
+        // SAFETY: the caller passes the argument of the hook, on a thread of the main Ractor.
         unsafe { sample_object(trace_arg) };
     }
 }

@@ -1,4 +1,4 @@
-//! The samples that are open or summed up, and how they are sent.
+//! Samples that are open or summed, and how they are sent.
 
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
@@ -24,11 +24,11 @@ pub(super) struct Objects {
     pub(super) open: Pending,
     /// The installed hook.
     pub(super) hooked: Option<AllocationHook>,
-    /// Whether bytes are counted, not objects.
+    /// True if bytes are counted, not objects.
     pub(super) by_bytes: bool,
-    /// The part of an object that no sample has yet, in 2^16ths, as bytes are no whole objects.
+    /// The part of an object that no sample has yet, in 2^16ths: bytes need not add up to whole objects.
     pub(super) carried: u64,
-    /// Whether samples have a time.
+    /// True if samples have a time.
     pub(super) timed: bool,
     /// The table of live objects, while a session needs it.
     pub(super) tables: Tables,
@@ -36,13 +36,14 @@ pub(super) struct Objects {
     pub(super) handles: [u64; WALK_LIMIT],
     pub(super) lines: [c_int; WALK_LIMIT],
     pub(super) sums: Sums,
-    /// The count, and the number of objects that the VM had allocated, at the last marking or demand.
+    /// The count, and the number of objects that the VM had allocated, at the last marking or change of demand.
     pub(super) at_marking: (u64, u64),
-    /// The number of samples so far, to time some of them.
+    /// The number of samples so far, by which some of them are chosen to be timed.
     pub(super) sample_count: u32,
 }
 
-/// The open sample, if there is one. An Option could have a tag that is not 0, and this is in a static of zeros.
+/// The open sample, if there is one. This is part of a static of zeros, and an Option could have a tag that is
+/// not 0.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Pending {
@@ -65,16 +66,16 @@ pub(super) struct Open {
     pub(super) site: Site,
     pub(super) frames: usize,
     pub(super) size: u64,
-    /// The part of its weight that is known already, as it was due more than once.
+    /// The part of the weight that is already known, because the object was due more than once.
     pub(super) known: u64,
     pub(super) monotonic_ns: u64,
-    /// The slot of its sum, if there is one, and whether it is the first there.
+    /// The slot of its sum, if there is one, and whether it is the first sample there.
     pub(super) place: Option<(usize, bool)>,
     pub(super) tracked: Option<ObjectId>,
 }
 
 impl Objects {
-    /// The number of objects, or bytes, that were counted.
+    /// Returns the number of objects, or bytes, counted so far.
     pub(super) fn now(&self) -> u64 {
         self.sampler.due().saturating_add_signed(-countdown::left())
     }
@@ -83,15 +84,17 @@ impl Objects {
         countdown::begin((self.sampler.due() - now) as i64);
     }
 
+    /// Opens a sample for the object, and tracks it if live objects are tracked.
+    ///
     /// # Safety
-    /// It is the object of a hook that runs.
+    /// `object` is the object of the hook that is running.
     #[inline]
     pub(super) unsafe fn open_sample(&mut self, hub: &Hub, object: u64) -> Open {
         // SAFETY: no garbage is being collected where objects are allocated; the buffers are ours.
         let frames = unsafe {
             vm::frames::walk(addr_of_mut!(self.handles).cast(), addr_of_mut!(self.lines).cast(), WALK_LIMIT)
         };
-        // SAFETY: as promised.
+        // SAFETY: `object` was just allocated, and its hook is running.
         let (class, size) =
             unsafe { (allocations::class_of_allocated(object), allocations::slot_size(object)) };
         let site = Site::here(class);
@@ -109,7 +112,7 @@ impl Objects {
         Open { site, frames, size, known: 0, monotonic_ns, place, tracked }
     }
 
-    /// The weight of `counted` for objects of that size: objects, and bytes.
+    /// Returns the weight of `counted` for objects of that size, as objects and bytes.
     #[inline]
     pub(super) fn weight(&mut self, counted: u64, size: u64) -> (u64, u64) {
         if !self.by_bytes {
@@ -120,7 +123,7 @@ impl Objects {
         (parts >> 16, counted)
     }
 
-    /// Sends the sample of the open window with its weight, which is the known part and `counted`.
+    /// Sends the sample of the open window with its weight, which is the known part plus `counted`.
     #[inline]
     pub(super) fn send_sample(&mut self, hub: &Hub, open: &Open, counted: u64) {
         let (objects, bytes) = self.weight(open.known + counted, open.size);
@@ -132,7 +135,7 @@ impl Objects {
         if let Some((place, false)) = open.place {
             return self.sums.add(place, &allocation);
         }
-        // SAFETY: the walk wrote the first `frames` of both, which stay ours.
+        // SAFETY: the walk wrote the first `frames` entries of both buffers, which stay ours.
         let (handles, lines) = unsafe {
             (
                 ::core::slice::from_raw_parts(addr_of!(self.handles).cast(), open.frames),
@@ -142,7 +145,7 @@ impl Objects {
         send(hub, &open.site, (handles, lines), &allocation, open.monotonic_ns);
     }
 
-    /// Records the window without a stack, as it has no sample.
+    /// Sends a record without a stack for a window that has no sample.
     pub(super) fn send_unsampled(&mut self, hub: &Hub, counted: u64) {
         let site = Site::here(Class::internal(0));
         let (objects, bytes) =

@@ -15,20 +15,22 @@ use crate::shared::CAPTURE;
 use crate::threads::{self, Registry};
 use crate::vm;
 
-/// The thread of what the profiler's own threads allocate: it is counted, and in no session.
+/// The thread that represents the profiler's own threads: their allocations are counted, but belong to no
+/// session.
 pub(super) const OWN: ThreadId = ThreadId(u32::MAX - 1);
-/// The thread where the registry has none.
+/// The thread that represents one that the registry does not know.
 const UNKNOWN: ThreadId = ThreadId(u32::MAX);
 
-/// The objects that our own threads have allocated, while objects were counted.
+/// The number of objects that our own threads have allocated while objects were counted.
 static OWN_OBJECTS: AtomicU64 = AtomicU64::new(0);
 
-/// The same, of the windows that are closed. With the GVL.
+/// Returns the number of objects that our own threads have allocated, in windows that are closed. The caller
+/// holds the GVL.
 pub(crate) fn own_objects() -> u64 {
     OWN_OBJECTS.load(Ordering::Relaxed)
 }
 
-/// The site of allocations, but for the frames.
+/// The site of allocations, without the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Site {
     pub(super) thread: ThreadId,
@@ -42,11 +44,11 @@ pub(super) struct Site {
 pub(super) type Frames<'slot> = (&'slot [u64], &'slot [c_int]);
 
 impl Site {
-    /// The site of an allocation on the calling thread.
+    /// Returns the site of an allocation on the calling thread.
     #[inline]
     pub(super) fn here(class: Class) -> Self {
         let Some(state) = threads::current() else {
-            // SAFETY: the thread that runs, with the GVL.
+            // SAFETY: the GVL is held, and the current thread is alive.
             let own = unsafe { vm::own_threads::is_own(vm::state::current_thread()) };
             let (thread, labels, scope) = (if own { OWN } else { UNKNOWN }, LabelSetId::NONE, ScopeId::NONE);
             return Self { thread, labels, scope, span: None, class };
@@ -61,8 +63,9 @@ impl Site {
     }
 }
 
-/// Puts a record into the ring. Where the ring is full there is nobody to wait for, so it is drained, at most 64 records at a
-/// time. The holder of the lock for that needs nothing from us. Where that makes no space the record is dropped, and counted.
+/// Pushes a record into the ring. A full ring is drained here, at most 64 records at a time, as this thread can
+/// wait for no other one to do so. The holder of the drain lock needs nothing from this thread. If draining
+/// makes no space, the record is dropped and counted.
 pub(super) fn send(
     hub: &Hub,
     site: &Site,

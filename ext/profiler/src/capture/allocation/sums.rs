@@ -1,9 +1,11 @@
-//! Sums of allocations at the same site, kept for a while: a record for each would cost several times as much as a sample.
+//! Sums of allocations at the same site, kept for a while: one record for each would cost several times as
+//! much as a sample.
 //!
-//! Each site has one slot of a table, by a hash of its frames. A site that finds another one in its slot sends the sum of that
-//! one away. Its own first sample is sent at once and not summed up: so its handles are kept by then, and no other frame can
-//! come to have them. Where the tables are full, the handles of the sums are marked themselves. All sums are sent before the
-//! tables that keep them are renewed. The frames themselves are compared, so none is taken for another.
+//! Each site has one slot of a table, chosen by a hash of its frames. A site that finds another one in its
+//! slot sends that one's sum away. A site's own first sample is sent at once and not summed. By then its
+//! handles are kept alive, so no other frame can get the same handles. If the tables are full, the handles of
+//! the sums are marked themselves. All sums are sent before the tables that keep them are replaced. The
+//! frames themselves are compared, so no site is mistaken for another.
 
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
@@ -14,9 +16,9 @@ use ::profiler_core::record::Allocation;
 
 use crate::capture::allocation::site::{Frames, Site};
 
-/// The number of slots. Each takes two kilobytes; slots that are not used take nothing.
+/// The number of slots. Each has two kilobytes; unused slots occupy no memory.
 const SLOTS: usize = 512;
-/// The frames that fit into a slot. Deeper stacks are sent at once.
+/// The number of frames that fit into a slot. Deeper stacks are sent at once.
 const FRAMES: usize = 124;
 
 #[derive(Clone, Copy)]
@@ -28,10 +30,10 @@ struct Slot {
     lines: [c_int; FRAMES],
 }
 
-/// The table of sums: see the module.
+/// A table of sums, with one slot for each hash of a site.
 pub(super) struct Sums {
     slots: [Slot; SLOTS],
-    /// Whether some slot may be used, as to search all of them takes as long as half a session.
+    /// True if some slot may be used. Searching all of them takes as long as half a session.
     any: bool,
 }
 
@@ -45,8 +47,8 @@ impl Sums {
         Self { slots: [slot; SLOTS], any: false }
     }
 
-    /// The slot of these frames, and whether they are new there. `send` takes the sum of another site that was in it. `None`
-    /// if the frames are too many.
+    /// Returns the slot of these frames, and whether they are new there. `send` receives the sum of another
+    /// site that was in it. Returns `None` if there are no frames, or too many.
     #[inline]
     pub(super) fn place(
         &mut self,
@@ -74,7 +76,7 @@ impl Sums {
         Some((place, true))
     }
 
-    /// Adds what else was allocated at the site.
+    /// Adds another allocation at the site.
     #[inline]
     pub(super) fn add(&mut self, place: usize, more: &Allocation) {
         if let Some(Slot { sum, .. }) = self.slots.get_mut(place) {
@@ -84,7 +86,7 @@ impl Sums {
         }
     }
 
-    /// Empties the table: `send` takes all sums.
+    /// Empties the table: `send` receives all sums.
     pub(super) fn flush(&mut self, mut send: impl FnMut(&Site, Frames<'_>, &Allocation)) {
         if ::core::mem::take(&mut self.any) {
             self.slots.iter_mut().for_each(|slot| slot.evict(&mut send));
@@ -126,8 +128,8 @@ impl Slot {
     }
 }
 
-/// Hashes the leaf end of the stack, where stacks differ most, and its depth. Products that do not wait for one another take
-/// 12 ns less of a sample than steps that do.
+/// Hashes the leaf end of the stack, where stacks differ most, and its depth. Independent products take 12 ns
+/// less of a sample than steps that wait for one another.
 #[inline]
 fn hash(site: &Site, handles: &[u64], lines: &[c_int]) -> u64 {
     const FACTORS: [u64; 8] = [

@@ -1,7 +1,8 @@
-//! The same on macOS. Experimental: it compiles, and nobody has run it.
+//! The system's part of the door on macOS. Experimental: it compiles, and has never been run.
 //!
-//! The timer of the process is POSIX's and is all that makes threads tick here. What needs more says in [`NEEDS_LINUX`] why it
-//! is refused. The functions behind it are here so that the rest compiles, and fail.
+//! The timer of the process is POSIX's and is the only one that makes threads tick here. Features that need
+//! more are refused with the reason in [`NEEDS_LINUX`]. Their functions exist so that the rest compiles, and
+//! fail.
 
 use ::core::ffi::c_int;
 use ::core::option::Option::{self, Some};
@@ -19,16 +20,17 @@ pub(super) mod signals;
 pub(crate) mod system_call;
 pub(super) mod thread;
 
-/// The reason why there is no engine but the timer of the process, and nothing that asks a thread by a signal of its own.
+/// The reason why the only engine is the timer of the process, and why no thread can be asked by a signal of
+/// its own.
 pub(crate) const NEEDS_LINUX: Option<&str> =
     Some("it needs Linux, where threads have timers and signals of their own");
 
-/// The bytes in a unit of `ru_maxrss`.
+/// The number of bytes in a unit of `ru_maxrss`.
 pub(super) const MAXRSS_BYTES: u64 = 1;
 
-/// The place of the calling thread's errno.
+/// Returns the place of the calling thread's errno.
 #[inline]
 pub(super) fn errno_place() -> *mut c_int {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no argument and cannot fail.
     unsafe { ::libc::__error() }
 }

@@ -3,7 +3,7 @@
 use ::core::prelude::rust_2021::*;
 use ::std::os::fd::RawFd;
 
-/// Its user.
+/// Returns the user of the process.
 pub(crate) fn uid_of(socket: RawFd) -> Option<u32> {
     let (mut uid, mut gid) = (0, 0);
     // SAFETY: both are ours to write.

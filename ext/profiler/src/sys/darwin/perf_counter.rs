@@ -1,8 +1,8 @@
-//! Counters of CPU time: there are none.
+//! Counters of CPU time, which do not exist here.
 
 use ::core::prelude::rust_2021::*;
 
-/// Creates none.
+/// Fails: there are no counters.
 ///
 /// # Errors
 /// ENOSYS.
@@ -10,7 +10,7 @@ pub(crate) fn open(_native_id: i32, _interval_ns: u64) -> Result<i32, i32> {
     Err(::libc::ENOSYS)
 }
 
-/// As there is none, never called.
+/// Never called, as there is no counter.
 ///
 /// # Errors
 /// ENOSYS.
@@ -18,7 +18,7 @@ pub(crate) fn enable(_fd: i32, _native_id: i32) -> Result<(), i32> {
     Err(::libc::ENOSYS)
 }
 
-/// As there is none, never called.
+/// Never called, as there is no counter.
 ///
 /// # Errors
 /// ENOSYS.
@@ -26,10 +26,10 @@ pub(crate) fn set_period(_fd: i32, _interval_ns: u64) -> Result<(), i32> {
     Err(::libc::ENOSYS)
 }
 
-/// No descriptor is that of a counter.
+/// Returns false: no descriptor is a counter's.
 pub(crate) fn is_ours(_fd: i32) -> bool {
     false
 }
 
-/// As there is none, never called.
+/// Never called, as there is no counter.
 pub(crate) fn close(_fd: i32) {}

@@ -1,8 +1,8 @@
-//! Timers on the CPU clocks of threads: there are none.
+//! Timers on the CPU clocks of threads, which do not exist here.
 
 use ::core::prelude::rust_2021::*;
 
-/// Creates none.
+/// Fails: there are no timers.
 ///
 /// # Errors
 /// ENOSYS.
@@ -10,7 +10,7 @@ pub(crate) fn create(_native_id: i32, _value: usize) -> Result<u64, i32> {
     Err(::libc::ENOSYS)
 }
 
-/// As there is none, never called.
+/// Never called, as there is no timer.
 ///
 /// # Errors
 /// ENOSYS.
@@ -18,8 +18,8 @@ pub(crate) fn set(_number: u64, _first_ns: u64, _interval_ns: u64) -> Result<(),
     Err(::libc::ENOSYS)
 }
 
-/// Deletes none.
+/// A no-op, as there is no timer.
 ///
 /// # Signal safety
-/// Does nothing.
+/// A no-op.
 pub(crate) fn delete(_number: Option<u64>) {}

@@ -8,15 +8,16 @@ use ::std::vec::Vec;
 
 use crate::sys::clock::realtime_ns;
 
-/// The command line that it was started with, with a zero after each argument.
+/// Returns the command line that the process was started with, with a zero after each argument.
 pub(crate) fn command_line() -> Vec<u8> {
     env::args_os().flat_map(|it| it.into_vec().into_iter().chain([0])).collect()
 }
 
-/// The seconds for which the process has lived. `None` if the kernel does not say.
+/// Returns the age of the process in seconds. Returns `None` if the kernel does not report it.
 pub(crate) fn age_s() -> Option<f64> {
     let size = size_of::<::libc::proc_bsdinfo>() as i32;
-    // SAFETY: zeros are a value of the struct, which holds numbers alone; the kernel writes at most `size` bytes into it.
+    // SAFETY: zeros are a valid value of the struct, which holds only numbers; the kernel writes at most
+    // `size` bytes into it.
     let (info, written) = unsafe {
         let mut info: ::libc::proc_bsdinfo = zeroed();
         let written =

@@ -1,16 +1,16 @@
-//! The time for which a thread was ready to run and had no CPU: the system does not say.
+//! The time for which a thread was ready to run and had no CPU, which the system does not report.
 
 use ::core::prelude::rust_2021::*;
 
-/// Opens nothing.
+/// Returns `None`: there is no such file.
 pub(crate) fn open(_native_id: i32) -> Option<(i32, u64)> {
     None
 }
 
-/// Never called, as nothing is open.
+/// Never called, as no file is open.
 pub(crate) fn read(_fd: i32) -> Option<u64> {
     None
 }
 
-/// Never called, as nothing is open.
+/// Never called, as no file is open.
 pub(crate) fn close(_fd: i32, _identity: u64) {}

@@ -1,14 +1,15 @@
-//! A semaphore of this process, which a signal ends the wait for. Those of POSIX without a name do not exist here, so it is one
-//! of Mach. It belongs to a process: in a forked child its name may be that of another one, and is not used.
+//! A semaphore of this process; a signal ends a wait for it. POSIX semaphores without a name do not exist
+//! here, so it is one of Mach. It belongs to one process: in a forked child its name may be that of another
+//! semaphore, and is not used.
 
 use ::core::ffi::c_int;
 use ::core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
-/// A thread that waited was interrupted (`KERN_ABORTED`).
+/// A waiting thread was interrupted (`KERN_ABORTED`).
 const ABORTED: c_int = 14;
-/// Threads go on in the order in which they came (`SYNC_POLICY_FIFO`).
+/// Threads continue in the order in which they arrived (`SYNC_POLICY_FIFO`).
 const FIFO: c_int = 0;
-/// The pause of a wait for a semaphore that is none, ns: its caller asks again.
+/// The pause, in nanoseconds, if a wait fails because there is no semaphore: the caller then checks again.
 const PAUSE_NS: i64 = 1_000_000;
 
 extern "C" {
@@ -23,9 +24,9 @@ extern "C" {
 /// A semaphore. It stays where it was initialised.
 #[derive(Debug)]
 pub(crate) struct Semaphore {
-    /// Its name for the kernel; 0 is none.
+    /// The semaphore's name for the kernel; 0 means none.
     name: AtomicU32,
-    /// The process that has it.
+    /// The process that owns the name.
     process: AtomicI32,
 }
 
@@ -34,37 +35,38 @@ impl Semaphore {
         Self { name: AtomicU32::new(0), process: AtomicI32::new(0) }
     }
 
-    /// Has it begin with nothing posted.
+    /// Initialises the semaphore with a count of zero.
     ///
     /// # Safety
-    /// It has its place in memory, where it stays, and nobody waits for it or posts it.
+    /// The semaphore has its final place in memory, and no thread waits for it or posts it.
     pub(crate) unsafe fn init(&self) {
         let mut name = 0;
-        // SAFETY: the name is ours to write, and stays 0 if it fails.
+        // SAFETY: the name is ours to write, and stays 0 if the call fails.
         unsafe { semaphore_create(mach_task_self_, &raw mut name, FIFO, 0) };
         self.process.store(process(), Ordering::Relaxed);
-        // Release pairs with the Acquire in `name`: whose it is was stored before.
+        // Release pairs with the Acquire in `name`: the process was stored before.
         self.name.store(name, Ordering::Release);
     }
 
-    /// Lets one wait end.
+    /// Ends one wait.
     ///
     /// # Safety
-    /// It is initialised.
+    /// The semaphore is initialised.
     ///
     /// # Signal safety
-    /// A trap into the kernel that waits for nobody, and leaves errno.
+    /// A trap into the kernel that does not block, and preserves errno.
     pub(crate) unsafe fn post(&self) {
-        // SAFETY: it is ours, or 0, which the kernel refuses.
+        // SAFETY: the name is ours, or 0, which the kernel refuses.
         unsafe { semaphore_signal(self.name()) };
     }
 
-    /// Waits until it is posted. False if a signal, or a failure, came first.
+    /// Waits until the semaphore is posted. Returns false if a signal arrived, or the call failed, before
+    /// that.
     ///
     /// # Safety
-    /// It is initialised.
+    /// The semaphore is initialised.
     pub(crate) unsafe fn wait(&self) -> bool {
-        // SAFETY: it is ours, or 0, which the kernel refuses.
+        // SAFETY: the name is ours, or 0, which the kernel refuses.
         let ended = unsafe { semaphore_wait(self.name()) };
         if ended != 0 && ended != ABORTED {
             let pause = ::libc::timespec { tv_sec: 0, tv_nsec: PAUSE_NS };
@@ -74,16 +76,16 @@ impl Semaphore {
         ended == 0
     }
 
-    /// Ends it.
+    /// Destroys the semaphore.
     ///
     /// # Safety
-    /// It is initialised, and nobody uses it any more.
+    /// The semaphore is initialised, and no longer used.
     pub(crate) unsafe fn destroy(&self) {
-        // SAFETY: it is ours, or 0, which the kernel refuses.
+        // SAFETY: the name is ours, or 0, which the kernel refuses.
         unsafe { semaphore_destroy(mach_task_self_, self.name()) };
     }
 
-    /// Its name in the process that has it; 0 in any other.
+    /// Returns the semaphore's name in the process that owns it; 0 in any other.
     fn name(&self) -> u32 {
         // Acquire pairs with the Release in `init`.
         match self.name.load(Ordering::Acquire) {
@@ -94,6 +96,6 @@ impl Semaphore {
 }
 
 fn process() -> i32 {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no argument and cannot fail.
     unsafe { ::libc::getpid() }
 }

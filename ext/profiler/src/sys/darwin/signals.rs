@@ -2,11 +2,12 @@
 
 use ::core::mem::zeroed;
 
-/// Discards a SIGPROF that is pending. To ignore a signal for an instant does that. It never says whether there was one.
+/// Discards a pending SIGPROF, by ignoring the signal for an instant. Always returns false, as it is unknown
+/// whether there was one.
 ///
-/// Only exec gets here, when all timers have ended, and no signal that comes meanwhile is missed.
+/// Only exec calls this, when all timers have ended, so no signal that arrives meanwhile is missed.
 pub(crate) fn take_pending(_signals: &::libc::sigset_t) -> bool {
-    // SAFETY: all fields may be zero; the calls read and write what is ours.
+    // SAFETY: all fields may be zero; the calls read and write structs of ours.
     unsafe {
         let (mut ignore, mut before): (::libc::sigaction, ::libc::sigaction) = (zeroed(), zeroed());
         ignore.sa_sigaction = ::libc::SIG_IGN;
@@ -16,11 +17,11 @@ pub(crate) fn take_pending(_signals: &::libc::sigset_t) -> bool {
     false
 }
 
-/// Taken for granted, as the kernel does not say it: a key of a terminal, which sends to all processes in its foreground, is
-/// the usual source of these signals.
+/// Always returns true, as the kernel does not state the sender: a key of a terminal, which sends to all
+/// processes in its foreground, is the usual source of these signals.
 ///
 /// # Signal safety
-/// Does nothing.
+/// A no-op.
 pub(crate) fn is_from_kernel(_info: &::libc::siginfo_t) -> bool {
     true
 }

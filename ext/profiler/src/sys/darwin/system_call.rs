@@ -1,6 +1,6 @@
-//! The system call that a thread waits in: the system does not say.
+//! The system call that a thread waits in, which the system does not report.
 
-/// Never asked, as no thread is sent a signal of its own.
+/// Never called, as no thread is sent a signal of its own.
 pub(crate) fn may_be_interrupted(_native_id: i32, _without_gvl: bool) -> bool {
     true
 }

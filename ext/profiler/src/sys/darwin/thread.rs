@@ -4,11 +4,11 @@ use ::core::mem::{size_of, zeroed};
 use ::core::prelude::rust_2021::*;
 use ::std::vec::Vec;
 
-/// The question about a thread, by its id, in `proc_pidinfo` (`PROC_PIDTHREADID64INFO`).
+/// The request for facts about a thread, by its id, in `proc_pidinfo` (`PROC_PIDTHREADID64INFO`).
 const ABOUT_THREAD: ::libc::c_int = 15;
 
-/// The kernel's id of the calling thread, as `Thread#native_thread_id` has it. Ids are counted from the start of the system, and
-/// the lower half of one is enough until four billion threads have been.
+/// Returns the kernel's id of the calling thread, as `Thread#native_thread_id` does. Ids are counted from the
+/// start of the system, and the lower half of one is unique until there have been four billion threads.
 ///
 /// # Signal safety
 /// A read of the thread's own memory.
@@ -20,25 +20,26 @@ pub(crate) fn native_id() -> i32 {
     id as i32
 }
 
-/// The name of the calling thread: up to 15 bytes of it and zeros.
+/// Returns the name of the calling thread: up to 15 bytes of it, followed by zeros.
 pub(crate) fn native_name() -> [u8; 16] {
     let mut name = [0u8; 16];
-    // SAFETY: it writes at most 16 bytes.
+    // SAFETY: the call writes at most 16 bytes.
     unsafe { ::libc::pthread_getname_np(::libc::pthread_self(), name.as_mut_ptr().cast(), name.len()) };
     name
 }
 
-/// The name of a thread of this process; empty if it is gone.
+/// Returns the name of a thread of this process; empty if it has ended.
 pub(crate) fn name_of(native_id: i32) -> Vec<u8> {
     let name = info_of(native_id).map(|it| it.pth_name);
     name.into_iter().flatten().map(|it| it as u8).take_while(|it| *it != 0).collect()
 }
 
-/// The kernel's facts about a thread of this process. `None` if it is gone.
+/// Returns the kernel's facts about a thread of this process, or `None` if it has ended.
 pub(super) fn info_of(native_id: i32) -> Option<::libc::proc_threadinfo> {
     let size = size_of::<::libc::proc_threadinfo>() as ::libc::c_int;
     let id = u64::from(native_id as u32);
-    // SAFETY: zeros are a value of the struct, which holds numbers alone; the kernel writes at most `size` bytes into it.
+    // SAFETY: zeros are a valid value of the struct, which holds only numbers; the kernel writes at most
+    // `size` bytes into it.
     unsafe {
         let mut info: ::libc::proc_threadinfo = zeroed();
         let written = ::libc::proc_pidinfo(::libc::getpid(), ABOUT_THREAD, id, (&raw mut info).cast(), size);
@@ -46,5 +47,5 @@ pub(super) fn info_of(native_id: i32) -> Option<::libc::proc_threadinfo> {
     }
 }
 
-/// Nothing has to be done for that.
+/// A no-op: sleeps are precise without it.
 pub(crate) fn sleep_precisely() {}

@@ -5,21 +5,21 @@ use ::core::prelude::rust_2021::*;
 use super::task_file;
 use crate::sys::clock::{read, timespec};
 
-/// CPU clock of another thread of this process, ns; nothing when the thread is gone.
+/// Returns the CPU clock of another thread of this process in nanoseconds; `None` if the thread has ended.
 pub(crate) fn cpu_ns_of(native_id: i32) -> Option<u64> {
     read(cpu_clock_of(native_id))
 }
 
-/// The kernel's id of a thread's CPU clock: the thread's id, inverted, above three bits that say
+/// Returns the kernel's id of a thread's CPU clock: the thread's id, inverted, above three bits that mean
 /// "one thread" (4) and "as the scheduler counts" (2).
 pub(super) fn cpu_clock_of(native_id: i32) -> ::libc::clockid_t {
     (!native_id << 3) | 6
 }
 
-/// Sleeps until the monotonic clock is there, or a signal comes.
+/// Sleeps until the monotonic clock reaches `monotonic_ns`, or a signal arrives.
 pub(crate) fn sleep_until(monotonic_ns: u64) {
     let then = timespec(monotonic_ns);
-    // SAFETY: reads a struct of ours, and writes none as there is nothing left of a time that is absolute.
+    // SAFETY: reads a struct of ours, and writes none, as an absolute time has no remainder.
     unsafe {
         ::libc::clock_nanosleep(
             ::libc::CLOCK_MONOTONIC,
@@ -30,13 +30,13 @@ pub(crate) fn sleep_until(monotonic_ns: u64) {
     };
 }
 
-/// How often the calling thread has given its CPU away by itself, to wait.
+/// Returns how often the calling thread has given up its CPU voluntarily, to wait.
 ///
 /// # Signal safety
-/// A system call and nothing else.
+/// One system call.
 #[inline]
 pub(crate) fn sleeps() -> u64 {
-    // SAFETY: all zeros are one, and it is ours to write.
+    // SAFETY: all zeros are a valid value, and it is ours to write.
     unsafe {
         let mut usage: ::libc::rusage = ::core::mem::zeroed();
         ::libc::getrusage(::libc::RUSAGE_THREAD, &raw mut usage);
@@ -44,7 +44,8 @@ pub(crate) fn sleeps() -> u64 {
     }
 }
 
-/// The period at which the kernel checks its timers, ns. The coarse clock moves once a tick, and its resolution is that.
+/// Returns the period at which the kernel checks its timers, in nanoseconds. The coarse clock advances once
+/// per tick, so its resolution is that period.
 pub(crate) fn kernel_tick_ns() -> u64 {
     let mut time = ::libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is ours to write.
@@ -55,9 +56,11 @@ pub(crate) fn kernel_tick_ns() -> u64 {
     time.tv_nsec as u64
 }
 
-/// Whether the kernel says that a thread of this process waits, be it with the GVL or without. Not for handlers.
+/// Returns whether a thread of this process waits according to the kernel, with or without the GVL. Not for
+/// handlers.
 pub(crate) fn is_asleep(native_id: i32) -> bool {
-    /// The name in it, in parentheses, has 15 bytes at most; the state is what follows.
+    /// The number of bytes that are read: the name in the file, in parentheses, has 15 bytes at most, and the
+    /// state follows it.
     const ENOUGH: usize = 64;
     let mut text = [0_u8; ENOUGH];
     let text = task_file::read(native_id, c"stat", &mut text).unwrap_or(&[]);

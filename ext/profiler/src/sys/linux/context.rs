@@ -1,13 +1,14 @@
-//! The interrupted thread, as a handler gets it.
+//! The interrupted thread, as a handler receives it.
 
-/// The state of the interrupted thread, as the kernel hands it to a handler.
+/// The state of the interrupted thread, as the kernel passes it to a handler.
 pub(crate) type Context = ::libc::ucontext_t;
 
-/// Whether the tick interrupted a handler that runs on the alternate stack: the VM's for SIGSEGV, which moves objects back
-/// during a compaction. Our own handler runs there too (SA_ONSTACK), so the interrupted stack pointer decides.
+/// Returns whether the tick interrupted a handler that runs on the alternate stack: the VM's for SIGSEGV,
+/// which moves objects back during a compaction. Our own handler runs there too (SA_ONSTACK), so the
+/// interrupted stack pointer decides.
 ///
 /// # Signal safety
-/// Reads what it is given.
+/// Reads its argument.
 #[inline]
 pub(crate) fn on_alternate_stack(context: &Context) -> bool {
     let stack = &context.uc_stack;
@@ -26,8 +27,8 @@ fn stack_pointer(context: &Context) -> usize {
     context.uc_mcontext.sp as usize
 }
 
-/// Whether the thread stands behind the instruction of a system call: it is leaving the kernel. Where it is not known whether it
-/// does, it does not.
+/// Returns whether the thread stands behind the instruction of a system call, which means that it is leaving
+/// the kernel. False if that is unknown.
 ///
 /// # Signal safety
 /// Reads the instruction before the one that the thread is about to run.
@@ -35,13 +36,13 @@ fn stack_pointer(context: &Context) -> usize {
 pub(crate) fn is_behind_system_call(context: &Context) -> bool {
     const INSTRUCTION: &[u8] =
         if cfg!(target_arch = "x86_64") { &[0x0f, 0x05] } else { &0xd400_0001_u32.to_le_bytes() };
-    /// The least that a page can have.
+    /// The smallest size of a page.
     const PAGE: usize = 4096;
     let at = instruction_pointer(context);
     if at < PAGE || at % PAGE < INSTRUCTION.len() {
-        return false; // made up by a spec, or in another page, which may not be readable
+        return false; // fabricated by a spec, or in another page, which may not be readable
     }
-    // SAFETY: what lies before what is about to be executed can be read where it is in the same page.
+    // SAFETY: the bytes before the next instruction are readable, as they are in the same page.
     let before =
         unsafe { ::core::slice::from_raw_parts((at - INSTRUCTION.len()) as *const u8, INSTRUCTION.len()) };
     before == INSTRUCTION

@@ -17,15 +17,16 @@ pub(crate) mod system_call;
 mod task_file;
 pub(super) mod thread;
 
-/// The reason why signals cannot be sent to a thread of our choice, and threads have no timers: here they can, and do.
+/// The reason why signals cannot be sent to a single thread, and threads have no timers. `None`, as both
+/// exist here.
 pub(crate) const NEEDS_LINUX: Option<&str> = None;
 
-/// The bytes in a unit of `ru_maxrss`.
+/// The number of bytes in a unit of `ru_maxrss`.
 pub(super) const MAXRSS_BYTES: u64 = 1_024;
 
-/// The place of the calling thread's errno.
+/// Returns the place of the calling thread's errno.
 #[inline]
 pub(super) fn errno_place() -> *mut c_int {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no argument and cannot fail.
     unsafe { ::libc::__errno_location() }
 }

@@ -4,7 +4,7 @@ use ::core::mem::size_of;
 use ::core::prelude::rust_2021::*;
 use ::std::os::fd::RawFd;
 
-/// Its user.
+/// Returns the user of the process.
 pub(crate) fn uid_of(socket: RawFd) -> Option<u32> {
     let mut peer = ::libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut size = size_of::<::libc::ucred>() as ::libc::socklen_t;

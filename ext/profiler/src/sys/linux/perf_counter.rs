@@ -35,13 +35,13 @@ const SET_OWNER: ::libc::c_int = 15;
 
 #[repr(C)]
 struct Owner {
-    /// 0 is "a thread".
+    /// The kind of owner; 0 means a thread.
     kind: ::libc::c_int,
     id: ::libc::pid_t,
 }
 
-/// Creates a counter of that thread's CPU time, which does not tick yet. It will never tick in the kernel: a signal there would
-/// end a system call that is about to wait.
+/// Creates a counter of that thread's CPU time, which does not tick yet. It will never tick in the kernel: a
+/// signal there would end a system call that is about to wait.
 ///
 /// # Errors
 /// The errno.
@@ -55,7 +55,7 @@ pub(crate) fn open(native_id: i32, interval_ns: u64) -> Result<i32, i32> {
         wakeup_events: 1,
         ..Attributes::default()
     };
-    // SAFETY: the kernel reads as much as `size` says; -1 is any CPU and no group.
+    // SAFETY: the kernel reads as much as `size` says; -1 means any CPU and no group.
     let fd = unsafe {
         let attributes_ptr = &raw const attributes;
         ::libc::syscall(::libc::SYS_perf_event_open, attributes_ptr, native_id, -1, -1, CLOSE_ON_EXEC)
@@ -66,13 +66,13 @@ pub(crate) fn open(native_id: i32, interval_ns: u64) -> Result<i32, i32> {
     }
 }
 
-/// Has a counter that was just opened send SIGPROF to its thread from now on.
+/// Enables a counter that was just opened, which then sends SIGPROF to its thread.
 ///
 /// # Errors
 /// The errno.
 pub(crate) fn enable(fd: i32, native_id: i32) -> Result<(), i32> {
     let owner = Owner { kind: 0, id: native_id };
-    // SAFETY: the descriptor was just opened; the kernel reads what it is handed.
+    // SAFETY: the descriptor was just opened; the kernel reads the struct that it is passed.
     let ready = unsafe {
         ::libc::fcntl(fd, ::libc::F_SETFL, ::libc::O_ASYNC | ::libc::O_NONBLOCK) == 0
             && ::libc::fcntl(fd, SET_SIGNAL, ::libc::SIGPROF) == 0
@@ -86,30 +86,30 @@ pub(crate) fn enable(fd: i32, native_id: i32) -> Result<(), i32> {
     }
 }
 
-/// Has it tick at that interval, which begins anew.
+/// Sets the interval of the counter, and restarts it.
 ///
 /// # Errors
 /// The errno.
 ///
 /// # Signal safety
-/// A system call that waits for nobody.
+/// A system call that does not block.
 pub(crate) fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
-    // SAFETY: the kernel reads one number. If the descriptor is no longer ours, it does not know the request.
+    // SAFETY: the kernel reads one number. If the descriptor is no longer ours, the request is unknown to it.
     match unsafe { ::libc::ioctl(fd, SET_PERIOD, &raw const interval_ns) } {
         0 => Ok(()),
         _ => Err(errno::get()),
     }
 }
 
-/// Whether a descriptor is still that of our counter. A program that closes all descriptors that it did not open, as daemons
-/// do, closes ours as well. The number may be that of one of its own files by now.
+/// Returns whether a descriptor is still that of our counter. A program that closes all descriptors that it
+/// did not open, as daemons do, closes ours as well. The number may be that of one of its own files by now.
 pub(crate) fn is_ours(fd: i32) -> bool {
-    // SAFETY: asks about a number.
+    // SAFETY: only asks about a number.
     unsafe { ::libc::fcntl(fd, GET_SIGNAL) == ::libc::SIGPROF }
 }
 
-/// Ends a counter.
+/// Closes a counter.
 pub(crate) fn close(fd: i32) {
-    // SAFETY: the caller got it from [`open`], and nobody else closes it.
+    // SAFETY: the caller got the descriptor from [`open`], and no other code closes it.
     unsafe { ::libc::close(fd) };
 }

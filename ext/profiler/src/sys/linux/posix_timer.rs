@@ -6,10 +6,11 @@ use super::clock::cpu_clock_of;
 use crate::sys::clock::timespec;
 use crate::sys::errno;
 
-/// Creates a timer on that thread's CPU clock, not armed yet. Its signals will go to that thread and carry `value`.
+/// Creates a timer on that thread's CPU clock, not armed yet. Its signals will go to that thread and carry
+/// `value`.
 ///
 /// # Errors
-/// The errno: EAGAIN when the user's quota of pending signals is used up (`ulimit -i`).
+/// The errno: EAGAIN if the user's quota of pending signals is used up (`ulimit -i`).
 pub(crate) fn create(native_id: i32, value: usize) -> Result<u64, i32> {
     // SAFETY: all fields may be zero.
     let mut event: ::libc::sigevent = unsafe { ::core::mem::zeroed() };
@@ -26,7 +27,7 @@ pub(crate) fn create(native_id: i32, value: usize) -> Result<u64, i32> {
     }
 }
 
-/// Has it fire at that interval, and for the first time after `first_ns`.
+/// Arms the timer, which then fires at that interval, and for the first time after `first_ns`.
 ///
 /// # Errors
 /// The errno.
@@ -39,14 +40,14 @@ pub(crate) fn set(number: u64, first_ns: u64, interval_ns: u64) -> Result<(), i3
     }
 }
 
-/// Deletes the timer of that number, if there is one. Its caller took the number out of a thread's state, so nobody
-/// else deletes it.
+/// Deletes the timer of that number, if there is one. The caller took the number out of a thread's state, so
+/// no other code deletes it.
 ///
 /// # Signal safety
-/// A system call that waits for nobody.
+/// A system call that does not block.
 pub(crate) fn delete(number: Option<u64>) {
     if let Some(number) = number {
-        // SAFETY: the timer is ours; the kernel refuses a number that it does not know.
+        // SAFETY: the timer is ours; the kernel refuses an unknown number.
         unsafe { ::libc::timer_delete(number as ::libc::timer_t) };
     }
 }

@@ -1,4 +1,4 @@
-//! A semaphore of this process, which a signal ends the wait for.
+//! A semaphore of this process; a signal ends a wait for it.
 
 use ::core::cell::UnsafeCell;
 
@@ -6,9 +6,9 @@ use ::core::cell::UnsafeCell;
 #[derive(Debug)]
 pub(crate) struct Semaphore(UnsafeCell<::libc::sem_t>);
 
-// SAFETY: a semaphore is made for several threads, and for handlers.
+// SAFETY: a semaphore is made to be shared by threads, and with handlers.
 unsafe impl ::core::marker::Sync for Semaphore {}
-// SAFETY: as above.
+// SAFETY: a semaphore is made to be shared by threads, and is owned by none.
 unsafe impl ::core::marker::Send for Semaphore {}
 
 impl Semaphore {
@@ -17,42 +17,43 @@ impl Semaphore {
         Self(UnsafeCell::new(unsafe { ::core::mem::zeroed() }))
     }
 
-    /// Has it begin with nothing posted.
+    /// Initialises the semaphore with a count of zero.
     ///
     /// # Safety
-    /// It has its place in memory, where it stays, and nobody waits for it or posts it.
+    /// The semaphore has its final place in memory, and no thread waits for it or posts it.
     pub(crate) unsafe fn init(&self) {
-        // SAFETY: as promised.
+        // SAFETY: the semaphore has its final place in memory, and no thread uses it yet.
         unsafe { ::libc::sem_init(self.0.get(), 0, 0) };
     }
 
-    /// Lets one wait end.
+    /// Ends one wait.
     ///
     /// # Safety
-    /// It is initialised.
+    /// The semaphore is initialised.
     ///
     /// # Signal safety
-    /// `sem_post` is on POSIX's list, and leaves errno.
+    /// `sem_post` is on POSIX's list, and preserves errno.
     pub(crate) unsafe fn post(&self) {
-        // SAFETY: as promised.
+        // SAFETY: the caller passes an initialised semaphore.
         unsafe { ::libc::sem_post(self.0.get()) };
     }
 
-    /// Waits until it is posted. False if a signal, or a failure, came first.
+    /// Waits until the semaphore is posted. Returns false if a signal arrived, or the call failed, before
+    /// that.
     ///
     /// # Safety
-    /// It is initialised.
+    /// The semaphore is initialised.
     pub(crate) unsafe fn wait(&self) -> bool {
-        // SAFETY: as promised.
+        // SAFETY: the caller passes an initialised semaphore.
         unsafe { ::libc::sem_wait(self.0.get()) == 0 }
     }
 
-    /// Ends it.
+    /// Destroys the semaphore.
     ///
     /// # Safety
-    /// It is initialised, and nobody uses it any more.
+    /// The semaphore is initialised, and no longer used.
     pub(crate) unsafe fn destroy(&self) {
-        // SAFETY: as promised.
+        // SAFETY: the semaphore is initialised, and no thread uses it any more.
         unsafe { ::libc::sem_destroy(self.0.get()) };
     }
 }

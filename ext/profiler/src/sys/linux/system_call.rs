@@ -4,7 +4,7 @@ use ::core::prelude::rust_2021::*;
 
 use super::task_file;
 
-/// The calls that the kernel makes again after a signal, with SA_RESTART, or that the C library does.
+/// The calls that the kernel, with SA_RESTART, or the C library repeats after a signal.
 const RESTARTED: &[::libc::c_long] = &[
     ::libc::SYS_futex,
     ::libc::SYS_read,
@@ -25,7 +25,8 @@ const RESTARTED: &[::libc::c_long] = &[
     ::libc::SYS_fcntl,
 ];
 
-/// The calls that the kernel ends, and in which Ruby waits without the GVL: it goes on waiting then.
+/// The calls that the kernel ends after a signal, and in which Ruby waits without the GVL: Ruby then
+/// continues to wait.
 const REPEATED_BY_RUBY: &[::libc::c_long] = &[
     ::libc::SYS_ppoll,
     ::libc::SYS_pselect6,
@@ -38,8 +39,9 @@ const REPEATED_BY_RUBY: &[::libc::c_long] = &[
     ::libc::SYS_epoll_wait,
 ];
 
-/// Whether a signal ends no call early: the thread computes, or waits in a call that goes on afterwards. A call that sleeps, or that
-/// a file system serves, would end. `without_gvl` is whether the thread may be one of Ruby's own waits.
+/// Returns whether a signal ends no call early: the thread computes, or waits in a call that continues
+/// afterwards. A call that sleeps, or that a file system serves, would end. `without_gvl` is true if the
+/// thread may be in one of Ruby's own waits.
 pub(crate) fn may_be_interrupted(native_id: i32, without_gvl: bool) -> bool {
     let mut text = [0_u8; 16];
     let Some(text) = task_file::read(native_id, c"syscall", &mut text) else {
@@ -48,7 +50,7 @@ pub(crate) fn may_be_interrupted(native_id: i32, without_gvl: bool) -> bool {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     let number =
         digits.fold(0, |number: ::libc::c_long, digit| number * 10 + ::libc::c_long::from(digit - b'0'));
-    // Else it says "running", or that the thread is in no call.
+    // Otherwise the file says "running", or that the thread is in no call.
     !text.first().is_some_and(u8::is_ascii_digit)
         || RESTARTED.contains(&number)
         || without_gvl && REPEATED_BY_RUBY.contains(&number)

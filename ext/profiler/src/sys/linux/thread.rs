@@ -3,14 +3,14 @@
 use ::std::format;
 use ::std::vec::Vec;
 
-/// The kernel's id of the calling thread. A system call.
+/// Returns the kernel's id of the calling thread, by a system call.
 #[inline]
 pub(crate) fn native_id() -> i32 {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no argument and cannot fail.
     unsafe { ::libc::gettid() }
 }
 
-/// The kernel's name of the calling thread: up to 15 bytes and zeros.
+/// Returns the kernel's name of the calling thread: up to 15 bytes, followed by zeros.
 pub(crate) fn native_name() -> [u8; 16] {
     let mut name = [0u8; 16];
     // SAFETY: PR_GET_NAME writes at most 16 bytes.
@@ -18,15 +18,16 @@ pub(crate) fn native_name() -> [u8; 16] {
     name
 }
 
-/// The kernel's name of a thread of this process; empty if it is gone.
+/// Returns the kernel's name of a thread of this process; empty if it has ended.
 pub(crate) fn name_of(native_id: i32) -> Vec<u8> {
     let mut name = ::std::fs::read(format!("/proc/self/task/{native_id}/comm")).unwrap_or_default();
     name.truncate(name.trim_ascii_end().len());
     name
 }
 
-/// Has the sleeps of the calling thread end when they should, not up to 50 us later. A hint: nothing depends on it.
+/// Makes the sleeps of the calling thread end when they should, not up to 50 us later. This is a hint that no
+/// code depends on.
 pub(crate) fn sleep_precisely() {
-    // SAFETY: a number for the calling thread.
+    // SAFETY: sets a number for the calling thread.
     unsafe { ::libc::prctl(::libc::PR_SET_TIMERSLACK, 1) };
 }

@@ -1,21 +1,21 @@
-//! Whether a thread that holds the GVL and waits was asked for its stack, and the looks that found that.
+//! The question to a thread that waits with the GVL for its stack, and the polls that found it waiting.
 
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// See the module. The ticker asks; the thread itself answers.
+/// A question to one thread for its stack. The ticker asks; the thread itself answers.
 #[derive(Debug)]
 pub(crate) struct BlockWatch {
     asked: AtomicBool,
-    /// When it was asked first, on the monotonic clock, ns.
+    /// The time at which the thread was first asked, on the monotonic clock, in nanoseconds.
     asked_ns: AtomicU64,
-    /// The dump that it was asked for besides; 0 if there is none.
+    /// The number of the dump for which the thread was asked in addition; 0 if there is none.
     dump: AtomicU32,
-    /// The thread's CPU clock at the last look, ns.
+    /// The thread's CPU clock at the last poll, in nanoseconds.
     seen_cpu_ns: AtomicU64,
-    /// When the last look was, on the monotonic clock, ns.
+    /// The time of the last poll, on the monotonic clock, in nanoseconds.
     looked_ns: AtomicU64,
 }
 
@@ -30,7 +30,7 @@ impl BlockWatch {
         }
     }
 
-    /// Prepares it for a new life.
+    /// Prepares the question for a new life.
     pub(super) fn reset(&self) {
         self.asked.store(false, Relaxed);
         self.dump.store(0, Relaxed);
@@ -45,25 +45,26 @@ impl BlockWatch {
         }
     }
 
-    /// The time since it was first asked, ns.
+    /// Returns the time in nanoseconds since the thread was first asked.
     ///
     /// # Signal safety
-    /// A load.
+    /// One load.
     pub(crate) fn seen_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.asked_ns.load(Relaxed))
     }
 
-    /// Whether the thread was asked and has not answered yet: it has not left the C code that it was in.
+    /// Returns whether the thread was asked and has not answered yet: it has not left the C code that it was
+    /// in.
     ///
     /// # Signal safety
-    /// A load.
+    /// One load.
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
-        // Acquire pairs with the Release in `ask`: the time is there.
+        // Acquire pairs with the Release in `ask`: the time is set.
         self.asked.load(Acquire)
     }
 
-    /// Takes the question. For the thread that answers.
+    /// Takes the question, and returns whether there was one. For the thread that answers.
     ///
     /// # Signal safety
     /// A load, and a store if it was asked.
@@ -81,7 +82,8 @@ impl BlockWatch {
         self.dump.store(number, Relaxed);
     }
 
-    /// Takes the number of the dump that the thread was asked for; 0 if it was asked for none. For the thread that answers.
+    /// Takes the number of the dump that the thread was asked for; 0 if there is none. For the thread that
+    /// answers.
     pub(crate) fn take_dump(&self) -> u32 {
         match self.dump.load(Relaxed) {
             0 => 0,
@@ -89,12 +91,14 @@ impl BlockWatch {
         }
     }
 
-    /// The time since the last look, ns; this one is at `now_ns` on the monotonic clock. For the ticker.
+    /// Returns the time in nanoseconds since the last poll, and notes that the present one is at `now_ns` on
+    /// the monotonic clock. For the ticker.
     pub(crate) fn elapsed_since(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.looked_ns.swap(now_ns, Relaxed))
     }
 
-    /// The CPU time that the thread has used since the last look, ns, which is noted. For the ticker.
+    /// Returns the CPU time in nanoseconds that the thread has used since the last poll, and notes the
+    /// present reading. For the ticker.
     pub(crate) fn used_since(&self, cpu_ns: u64) -> u64 {
         cpu_ns.saturating_sub(self.seen_cpu_ns.swap(cpu_ns, Relaxed))
     }

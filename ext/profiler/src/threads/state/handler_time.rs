@@ -1,36 +1,39 @@
-//! The time that a thread spends in our handlers and hooks, and the time that it is to run between two ticks.
+//! The time that a thread spends in our handlers and hooks, and the time that it must run between two ticks.
 //!
-//! The cost of a handler is its wall time, or its CPU time if the wall time is long. A handler reads the thread's CPU
-//! clock, which takes the kernel to where it lets another process run. On a busy machine that made 200 us of each 5.
+//! The overhead of a handler is its wall time, or its CPU time if the wall time is long. A handler reads the
+//! thread's CPU clock, which brings the kernel to a point where it may let another process run. On a busy
+//! machine this turned a wall time of 5 us into 200 us.
 //!
-//! If the handler took more than a quarter of what its thread has run since the last one, the next tick is put off
-//! (`engine/progress.rs`). That happens with a stack of thousands of frames, or on a slow machine. The thread first
-//! runs four times as long as the handler took.
+//! If the handler took more than a quarter of what its thread has run since the last one, the next tick is
+//! postponed (`engine/progress.rs`). That happens with a stack of thousands of frames, or on a slow machine.
+//! The thread first runs four times as long as the handler took.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::sys::clock;
 
-/// The time from which on the CPU time of a handler counts, as another thread may have had the processor meanwhile. When that
-/// clock is read, the kernel notices that it is another thread's turn.
+/// The wall time from which on the CPU time of a handler counts instead, as another thread may have had the
+/// processor meanwhile. When the CPU clock is read, the kernel notices that it is another thread's turn.
 const LONG_HANDLER_NS: u64 = 20_000;
-/// The least time that a thread runs, as a multiple of the time that its handler takes. So the handler takes a fifth of it at
-/// most, however deep its stack and however slow the machine.
+/// The shortest time that a thread runs, as a multiple of the time that its handler takes. So the handler
+/// takes a fifth of the thread's time at most, however deep its stack and however slow the machine.
 const RUN_FOR_HANDLER: u64 = 4;
 
-/// See the module. Only the thread itself writes it, and a handler does not interrupt itself. So a load and a store are enough,
-/// which wait for nothing.
+/// The time of a thread's handlers. Only the thread itself writes it, and a handler does not interrupt
+/// itself. So a load and a store are enough, neither of which waits.
 #[derive(Debug)]
 pub(crate) struct HandlerTime {
-    /// Time that its native threads spent in the handler, ns. Never reset, so that the sum over all states only grows.
+    /// The time in nanoseconds that the state's native threads have spent in the handler. Never reset, so
+    /// that the sum over all states only grows.
     all_ns: AtomicU64,
-    /// The part of that which was counted when its former lives ended, ns.
+    /// The part of that time in nanoseconds which was counted when former lives ended.
     retired_ns: AtomicU64,
-    /// Its CPU clock as it was last read for a record, ns.
+    /// The thread's CPU clock when it was last read for a record, in nanoseconds.
     recorded_cpu_ns: AtomicU64,
-    /// When its handler last ended, on the monotonic clock, ns.
+    /// The time at which the thread's handler last ended, on the monotonic clock, in nanoseconds.
     ended_ns: AtomicU64,
-    /// The time that it is to run before its next tick, ns, where that is not the interval; else 0.
+    /// The time in nanoseconds that the thread must run before its next tick, if that is not the interval;
+    /// else 0.
     run_ns: AtomicU64,
 }
 
@@ -45,14 +48,14 @@ impl HandlerTime {
         }
     }
 
-    /// Prepares it for a new life, that of a thread whose CPU clock is there.
+    /// Prepares for a new life: that of a thread whose CPU clock reads `cpu_ns`.
     pub(super) fn reset(&self, cpu_ns: u64) {
         self.recorded_cpu_ns.store(cpu_ns, Relaxed);
         self.ended_ns.store(0, Relaxed);
         self.run_ns.store(0, Relaxed);
     }
 
-    /// The time of this life, ns.
+    /// Returns the handler time of this life in nanoseconds.
     pub(in crate::threads) fn own_ns(&self) -> u64 {
         self.all_ns.load(Relaxed).wrapping_sub(self.retired_ns.load(Relaxed))
     }
@@ -65,16 +68,17 @@ impl HandlerTime {
     /// Notes the CPU clock of a record.
     ///
     /// # Signal safety
-    /// A store.
+    /// One store.
     #[inline]
     pub(crate) fn note_cpu_ns(&self, cpu_ns: u64) {
         self.recorded_cpu_ns.store(cpu_ns, Relaxed);
     }
 
-    /// Adds the time of a handler or hook that began at `begun_ns` and ends at `now_ns`, on the monotonic clock. Returns it, ns.
+    /// Adds the time of a handler or hook that began at `begun_ns` and ends at `now_ns`, on the monotonic
+    /// clock. Returns that time in nanoseconds.
     ///
     /// # Signal safety
-    /// Loads and stores; a reading of the thread's CPU clock if it was long.
+    /// Loads and stores, and a reading of the thread's CPU clock if the time was long.
     #[inline]
     pub(crate) fn add_span(&self, begun_ns: u64, now_ns: u64) -> u64 {
         let mut took_ns = now_ns.wrapping_sub(begun_ns);
@@ -95,10 +99,11 @@ impl HandlerTime {
         self.all_ns.store(self.all_ns.load(Relaxed).wrapping_add(ns), Relaxed);
     }
 
-    /// The time that the thread has to run before its next tick, ns, when a handler that began at `begun_ns` and took so long
-    /// ends now. `None` where its timer sees to that by itself: the interval is long enough, it was kept before this handler,
-    /// and it is what is set. Of ticks that come `at_random` instants of their intervals two may be near each other, as others
-    /// are far apart. There it is enough that the interval is long.
+    /// Returns the time in nanoseconds that the thread must run before its next tick, if a handler that began
+    /// at `begun_ns` and took `took_ns` ends now. Returns `None` if the timer ensures that by itself: the
+    /// interval is long enough, it was kept before this handler, and it is the one that is set. If ticks come
+    /// `at_random` instants of their intervals, two may be close together, as others are far apart. Then it
+    /// is enough that the interval is long.
     ///
     /// # Signal safety
     /// Loads and stores.

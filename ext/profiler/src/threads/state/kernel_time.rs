@@ -1,31 +1,33 @@
 //! The CPU time of a thread in the kernel, which its perf counter skips (`engine/perf.rs`).
 //!
-//! The counter ticks once an interval, but only outside of the kernel. So a tick that comes after three intervals says that
-//! the thread was in the kernel at the two before, and stands for two intervals of time there. That time is not for the
-//! stack of the tick. It is deferred to a tick of the thread's timer, which also comes for time in the kernel: as the
-//! thread leaves a system call, with the code on its stack that made the call.
+//! The counter ticks once per interval, but only outside of the kernel. So a tick that arrives after three
+//! intervals means that the thread was in the kernel at the two before, and represents two intervals of time
+//! there. That time does not belong to the stack of the tick. It is deferred to a tick of the thread's timer,
+//! which also measures time in the kernel: it arrives as the thread leaves a system call, with the code that
+//! made the call on the stack.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Deferred time, ns, that a timer would have found in a system call by now. It was spent in page faults, whose ticks look like
-/// those outside of the kernel.
+/// The deferred time in nanoseconds that a timer would have found in a system call by now. More than that was
+/// spent in page faults, whose ticks look like those outside of the kernel.
 const MOST_DEFERRED_NS: u64 = 16_000_000;
 
-/// The time in the kernel that a tick stands for.
+/// The time in the kernel that a tick represents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settled {
-    /// The CPU time that it leaves to a later tick, ns.
+    /// The CPU time in nanoseconds that the tick leaves to a later one.
     pub(crate) left_ns: u64,
-    /// The number of intervals that it stands for.
+    /// The number of intervals that the tick represents.
     pub(crate) intervals: u64,
 }
 
-/// See the module. The thread's own handlers and hooks write it.
+/// The time in the kernel that is not attributed yet. The thread's own handlers and hooks write it.
 #[derive(Debug)]
 pub(crate) struct KernelTime {
-    /// The thread's CPU clock at the last interval that is accounted for, ns; 0 if the counter has begun a new one.
+    /// The thread's CPU clock in nanoseconds at the last interval that is accounted for; 0 if the counter has
+    /// begun a new one.
     ticked_cpu_ns: AtomicU64,
-    /// The time that waits for a tick in a system call, ns.
+    /// The time in nanoseconds that waits for a tick in a system call.
     deferred_ns: AtomicU64,
 }
 
@@ -34,31 +36,33 @@ impl KernelTime {
         Self { ticked_cpu_ns: AtomicU64::new(0), deferred_ns: AtomicU64::new(0) }
     }
 
-    /// Prepares it for a new life.
+    /// Prepares for a new life.
     pub(super) fn reset(&self) {
         self.restart(0);
         self.deferred_ns.store(0, Relaxed);
     }
 
-    /// Begins at that CPU clock: what was before is accounted for, or the counter begins a new interval. For any thread.
+    /// Restarts at that CPU clock: the time before it is accounted for, or the counter begins a new interval.
+    /// For any thread.
     ///
     /// # Signal safety
-    /// A store.
+    /// One store.
     #[inline]
     pub(crate) fn restart(&self, cpu_ns: u64) {
         self.ticked_cpu_ns.store(cpu_ns, Relaxed);
     }
 
-    /// The time that waits for a tick in a system call, ns.
+    /// Returns the time in nanoseconds that waits for a tick in a system call.
     ///
     /// # Signal safety
-    /// A load.
+    /// One load.
     #[inline]
     pub(crate) fn deferred_ns(&self) -> u64 {
         self.deferred_ns.load(Relaxed)
     }
 
-    /// Notes a tick of the counter, which ticks at `interval_ns`. Returns the time that it leaves to a later tick, ns.
+    /// Notes a tick of the counter, which ticks at `interval_ns`. Returns the time in nanoseconds that it
+    /// leaves to a later tick.
     ///
     /// # Signal safety
     /// Loads and stores.
@@ -74,7 +78,8 @@ impl KernelTime {
         self.deferred_ns()
     }
 
-    /// Handles a tick of the timer, which found the thread `in_call` or not. `None` if there is nothing to attribute.
+    /// Handles a tick of the timer, which found the thread `in_call` or not. Returns `None` if there is no
+    /// time to attribute.
     ///
     /// # Signal safety
     /// Loads and stores.
@@ -84,7 +89,7 @@ impl KernelTime {
             self.restart(cpu_ns);
             return None;
         }
-        // Those that no tick has come for yet were in the kernel too.
+        // Intervals without a tick so far were spent in the kernel too.
         let skipped_ns = cpu_ns.saturating_sub(before_ns) / interval_ns * interval_ns;
         let all_ns = self.deferred_ns() + skipped_ns;
         if all_ns == 0 || !in_call && all_ns < MOST_DEFERRED_NS {

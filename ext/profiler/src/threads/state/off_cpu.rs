@@ -1,10 +1,11 @@
 //! The time for which a thread was ready to run and had no CPU, as a clock.
 //!
-//! A thread that runs by the wall clock and uses no CPU either has none, or waits in C code while it holds the GVL. The
-//! kernel's own count of the former tells the two apart. The thread reads it where a record is taken and the two clocks
-//! differ. What was counted beyond that difference was the end of a wait: the thread was woken, and waited for a CPU.
+//! A thread that runs by the wall clock and uses no CPU either has none, or waits in C code while it holds
+//! the GVL. The kernel's own count of the former distinguishes the two. The thread reads that count where a
+//! record is taken and the two clocks differ. Any part of the count beyond that difference was the end of a
+//! wait: the thread was woken, and waited for a CPU.
 //!
-//! Where the kernel does not keep that count, all of the difference counts as ready.
+//! If the kernel does not keep that count, the whole difference counts as ready.
 
 use std::sync::atomic::{
     AtomicI32, AtomicU64,
@@ -15,13 +16,14 @@ use profiler_core::record::WallTimes;
 
 use crate::sys::run_delay;
 
-/// The least difference that is worth a reading, ns. A reading takes a fiftieth of that.
+/// The smallest difference in nanoseconds that is worth a reading. A reading takes a fiftieth of that.
 const LEAST_NS: u64 = 20_000;
 
-/// See the module. The thread itself writes the clocks; the ticker opens the file.
+/// The clock of one thread, with the readings that move it. The thread itself writes the clocks; the ticker
+/// opens the file.
 #[derive(Debug)]
 pub(crate) struct OffCpu {
-    /// The clock.
+    /// The time for which the thread was ready and had no CPU.
     runnable_ns: AtomicU64,
     /// The thread's clocks at the last reading: running and GC, and CPU.
     ran_ns: AtomicU64,
@@ -45,7 +47,7 @@ impl OffCpu {
         }
     }
 
-    /// Prepares it for a new life, that of a thread whose CPU clock is there.
+    /// Prepares for a new life: that of a thread whose CPU clock reads `cpu_ns`.
     pub(super) fn reset(&self, cpu_ns: u64) {
         self.close();
         self.runnable_ns.store(0, Relaxed);
@@ -53,10 +55,10 @@ impl OffCpu {
         self.cpu_ns.store(cpu_ns, Relaxed);
     }
 
-    /// The clock, ns.
+    /// Returns the clock in nanoseconds.
     ///
     /// # Signal safety
-    /// A load.
+    /// One load.
     #[inline]
     pub(crate) fn runnable_ns(&self) -> u64 {
         self.runnable_ns.load(Relaxed)
@@ -68,7 +70,7 @@ impl OffCpu {
         self.cpu_ns.store(cpu_ns, Relaxed);
     }
 
-    /// Whether the kernel's count can be read.
+    /// Returns whether the kernel's count can be read.
     pub(crate) fn is_open(&self) -> bool {
         self.file.load(Relaxed) != 0
     }
@@ -78,7 +80,8 @@ impl OffCpu {
         let Some((fd, identity)) = run_delay::open(native_id) else { return };
         self.delay_ns.store(run_delay::read(fd).unwrap_or(0), Relaxed);
         self.identity.store(identity, Relaxed);
-        // Release pairs with the Acquire in `read` and `close`: they see the identity, and the thread the first reading.
+        // Release pairs with the Acquire in `read` and `close`: they see the identity, and the thread sees
+        // the first reading.
         self.file.store(fd + 1, Release);
     }
 
@@ -90,10 +93,11 @@ impl OffCpu {
         }
     }
 
-    /// Moves the clock on, where the thread's clocks differ by enough, or `always`. For the thread itself.
+    /// Advances the clock if the thread's clocks differ by enough, or `always` is true. For the thread
+    /// itself.
     ///
     /// # Signal safety
-    /// Loads and stores, and at most one system call that waits for nobody.
+    /// Loads and stores, and at most one system call that does not block.
     #[inline]
     pub(crate) fn settle(&self, walls: &WallTimes, cpu_ns: u64, always: bool) {
         let ran_ns = walls.running_ns + walls.gc_ns;

@@ -1,4 +1,4 @@
-//! A thread's perf counter, and who may work on it.
+//! A thread's perf counter, and which thread may work on it.
 
 use std::sync::atomic::{
     AtomicI32, AtomicU8,
@@ -7,17 +7,17 @@ use std::sync::atomic::{
 
 use crate::sys::native_thread;
 
-/// The phase in which nobody works on the counter.
+/// The phase in which no thread works on the counter.
 const IDLE: u8 = 0;
-/// The phase in which the collector does.
+/// The phase in which the collector works on it.
 const UPGRADING: u8 = 1;
-/// The phase in which the thread gets no counter any more.
+/// The phase after which the thread gets no counter any more.
 const CLOSED: u8 = 2;
 
-/// See the module.
+/// The perf counter of one thread, guarded by a phase.
 #[derive(Debug)]
 pub(crate) struct PerfCounter {
-    /// The descriptor plus one; 0 when there is none.
+    /// The descriptor plus one; 0 if there is none.
     pub(crate) fd: AtomicI32,
     phase: AtomicU8,
 }
@@ -27,13 +27,14 @@ impl PerfCounter {
         Self { fd: AtomicI32::new(0), phase: AtomicU8::new(IDLE) }
     }
 
-    /// Has no counter, and may get one, in a new life.
+    /// Forgets the counter for a new life, which may get one.
     pub(super) fn reset(&self) {
         self.fd.store(0, Relaxed);
         self.phase.store(IDLE, Relaxed);
     }
 
-    /// Has `arm` create the counter, unless the thread is ending. `arm` says whether to try again. For the collector.
+    /// Calls `arm`, which creates the counter, unless the thread is ending. `arm` returns whether to try
+    /// again. For the collector.
     pub(crate) fn upgrade(&self, arm: impl FnOnce() -> bool) {
         if self.phase.compare_exchange(IDLE, UPGRADING, Acquire, Relaxed).is_ok() {
             let again = arm();
@@ -41,8 +42,8 @@ impl PerfCounter {
         }
     }
 
-    /// Keeps the thread from getting a counter from now on, at its exit. Waits, some microseconds at most, for one that is on
-    /// its way.
+    /// Keeps the thread from getting a counter from now on, at its exit. If one is being created, waits for
+    /// that, some microseconds at most.
     pub(crate) fn close_upgrades(&self) {
         while self.phase.compare_exchange(IDLE, CLOSED, Acquire, Relaxed) == Err(UPGRADING) {
             native_thread::yield_now();

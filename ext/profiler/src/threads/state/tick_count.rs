@@ -1,12 +1,12 @@
-//! The number of ticks that a thread got.
+//! The number of ticks that a thread has received.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The ticks that a state's threads got, in all of its lives.
+/// The ticks that a state's threads received, in all of its lives.
 #[derive(Debug)]
 pub(crate) struct TickCount {
     all: AtomicU64,
-    /// Those when its timer was last compared with its interval.
+    /// The number of ticks when the timer was last compared with its interval.
     seen: AtomicU64,
 }
 
@@ -25,7 +25,7 @@ impl TickCount {
         self.all.store(self.all().wrapping_add(1), Relaxed);
     }
 
-    /// Whether there are more since this was last asked. For the collector.
+    /// Returns whether more ticks have arrived since the last call. For the collector.
     pub(crate) fn have_come(&self) -> bool {
         let all = self.all();
         self.seen.swap(all, Relaxed) != all

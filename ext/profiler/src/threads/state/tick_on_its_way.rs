@@ -1,7 +1,9 @@
-//! The way of the ticker's signal to a thread, so that it does not interrupt a wait that begins meanwhile.
+//! The ticker's signal on its way to a thread, tracked so that it does not interrupt a wait that begins
+//! meanwhile.
 //!
-//! The ticker signals a thread that runs. Before the signal is there, the thread may let go of the GVL and enter a system call,
-//! which would end with EINTR. So a thread that is about to wait first lets a signal arrive that is on its way.
+//! The ticker signals a thread that runs. Before the signal arrives, the thread may release the GVL and enter
+//! a system call, which would end with EINTR. So a thread that is about to wait first lets a pending signal
+//! arrive.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{fence, AtomicU8, Ordering};
@@ -10,16 +12,17 @@ use crate::sys::clock;
 
 /// No signal is on its way.
 const NONE: u8 = 0;
-/// The ticker is about to send one, or has sent one that has not arrived.
+/// The ticker is about to send a signal, or has sent one that has not arrived.
 const UNDERWAY: u8 = 1;
-/// The last signal has not arrived in time. None does where the app blocks them.
+/// The last signal has not arrived in time. None ever does if the app blocks them.
 const LOST: u8 = 2;
 
-/// The longest that a hook spins for a signal: as long as the walk of a very deep stack takes, since a hook must not wait. A signal
-/// takes a few microseconds, unless the ticker loses its turn just before it sends one.
+/// The longest time that a hook spins for a signal: as long as the walk of a very deep stack takes, since a
+/// hook must not wait. A signal takes a few microseconds, unless the ticker loses its turn just before it
+/// sends one.
 const SPIN_NS: u64 = 50_000;
 
-/// See the module.
+/// The state of the ticker's signal to one thread.
 #[derive(Debug)]
 pub(crate) struct TickOnItsWay(AtomicU8);
 
@@ -28,19 +31,19 @@ impl TickOnItsWay {
         Self(AtomicU8::new(NONE))
     }
 
-    /// Forgets what became of a former thread's signals.
+    /// Forgets the signals of a former thread.
     pub(super) fn reset(&self) {
         self.0.store(NONE, Ordering::Relaxed);
     }
 
-    /// Announces a signal. After that, the ticker asks once more whether the thread waits.
+    /// Announces a signal. The ticker then checks once more whether the thread waits.
     pub(crate) fn announce(&self) {
         let _ = self.0.compare_exchange(NONE, UNDERWAY, Ordering::Relaxed, Ordering::Relaxed);
         // SeqCst, here and in `let_arrive`: one of the two sees what the other has noted.
         fence(Ordering::SeqCst);
     }
 
-    /// Takes the announcement back.
+    /// Retracts the announcement.
     pub(crate) fn retract(&self) {
         let _ = self.0.compare_exchange(UNDERWAY, NONE, Ordering::Relaxed, Ordering::Relaxed);
     }
