@@ -16,7 +16,7 @@ use crate::session::Recorder;
 use crate::tables::generations::Generations;
 use crate::tables::name_cache::NameCache;
 
-/// What happens to the session whose sums are taken.
+/// The fate of the session whose sums are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
     /// The session ends.
