@@ -50,8 +50,9 @@ pub mod text;
 pub mod ticking;
 pub mod upload;
 
-// The modules that run in signal handlers and hooks. Without the prelude of std they have `Vec`, `Box` and `format!`
-// only by an import that a reader sees. The attribute holds for the files of a module too.
+// The modules that run in signal handlers and hooks. Without the prelude of std, `Vec`, `Box` and `format!`
+// are available only through an import, which a reader sees. The attribute also holds for the files of a
+// module.
 #[no_implicit_prelude]
 pub mod claim;
 #[no_implicit_prelude]
