@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// A profile in which `a` collects for 3 ms and runs for 5 ms, and `b` collects for 4 ms.
+    /// Builds a profile in which `a` collects for 3 ms and runs for 5 ms, and `b` collects for 4 ms.
     fn example() -> Profile {
         let row = |stack, state, ns| {
             let mut weights = Weights::default();

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::analysis::example::{Example, MAIN};
 
-    /// A server: its main thread joins, two workers wait for requests, and one of them handles some.
+    /// Builds a server: its main thread joins, two workers wait for requests, and one of them handles some.
     fn server() -> Profile {
         let mut it = Example::lasting_ms(10_000);
         it.wall(

@@ -164,8 +164,8 @@ mod tests {
     use crate::profile::{Frame, Function, Node, Sample, Weights};
     use crate::record::State;
 
-    /// A profile in which `main` alternately calls `busy` and one of a hundred others; `busy` weighs as much
-    /// as all the others.
+    /// Builds a profile in which `main` alternately calls `busy` and one of a hundred others; `busy` weighs
+    /// as much as all the others.
     fn profile(events: usize) -> Profile {
         let mut profile = Profile { sample_types: vec![SampleType::Cpu], ..Profile::default() };
         profile.threads.push(Default::default());

@@ -66,8 +66,8 @@ fn text(bytes: &[u8]) -> Option<&str> {
     Some(text)
 }
 
-/// Returns whether the text begins like a JSON object. A folded stack can begin with a brace too: `{Bar,
-/// Foo}#baz` is a method of two classes.
+/// Returns whether the text begins like a JSON object. A folded stack can begin with a brace too:
+/// `{Bar, Foo}#baz` is a method of two classes.
 fn is_json(text: &str) -> bool {
     let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
     inside.is_some_and(|it| it.is_empty() || it.starts_with(['"', '}']))

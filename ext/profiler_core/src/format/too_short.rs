@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(advice(20, 20_000_000, 20_000_000), None);
     }
 
-    /// A program that sleeps and then runs, with both clocks measured.
+    /// Builds a program that sleeps and then runs, with both clocks measured.
     fn sleeper(asleep_ms: u64, ran_ms: u64) -> Option<TooShort> {
         let mut it = Example::lasting_ms(asleep_ms + ran_ms);
         let weights = |samples, wall_ms, cpu_ms| {

@@ -58,7 +58,7 @@ impl Meta {
 /// The key of [`Meta::user`] whose value is the title of the profile.
 pub const NAME: &str = "name";
 
-/// Serde passes a reference to the field.
+/// Returns whether a number is 0. Serde passes a reference to the field.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_nothing(number: &u64) -> bool {
     *number == 0

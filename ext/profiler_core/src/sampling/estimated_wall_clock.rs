@@ -79,7 +79,7 @@ pub struct EstimatedWallClock {
     seen_cpu_ns: AtomicU64,
     /// Whether the last poll sent a tick.
     tick_sent: AtomicBool,
-    /// How far the CPU clock had moved since the tick before when that tick was sent.
+    /// The distance that the CPU clock had moved since the tick before, when that tick was sent.
     sent_ns: AtomicU64,
     /// Whether the tick was sent because the thread stood still. Read by the handler.
     idle: AtomicBool,

@@ -35,8 +35,8 @@ pub fn without_ids(method: &str) -> &str {
 }
 
 /// Removes the addresses that the VM puts into the names of anonymous objects, as a name must be the same in
-/// every process. `#<Class:0x..>` becomes `#<anonymous class>` and `#<Foo:0x..>` becomes `#<instance of
-/// Foo>`, with any nesting.
+/// every process. `#<Class:0x..>` becomes `#<anonymous class>` and `#<Foo:0x..>` becomes
+/// `#<instance of Foo>`, with any nesting.
 #[must_use]
 pub fn without_addresses(text: &str) -> String {
     let mut rest = text;

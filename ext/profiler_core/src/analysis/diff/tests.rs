@@ -87,8 +87,8 @@ fn lists_the_largest_slowdowns_first() {
     assert!(right >= 19, "{right} of 20");
 }
 
-/// Something that falls into one run and not into the next must neither count as changed nor hide what has
-/// changed.
+/// Tests that noise which falls into one run and not into the next neither counts as changed nor hides what
+/// has changed.
 #[test]
 fn a_noisy_function_does_not_affect_others() {
     let (mut named, mut wrong) = (0, 0);

@@ -11,12 +11,13 @@ fn tick(at_ns: u64, thread: u32, stack: u32) -> GvlTick {
     GvlTick { at_ns, key: Key { stack, thread, labels, span, state, detail } }
 }
 
-/// A wait of thread 1 for the GVL that ends at `at_ns`, when the thread has waited for `gvl_ns` in total.
+/// Returns the header at the end of a wait of thread 1 for the GVL at `at_ns`, when the thread has waited for
+/// `gvl_ns` in total.
 fn wait(at_ns: u64, gvl_ns: u64) -> Header {
     Header { monotonic_ns: at_ns, ..measured(State::Waiting, 0, [at_ns, 0, gvl_ns, 0]) }
 }
 
-/// `(stack, thread, blame)` of each row with blame, sorted.
+/// Returns `(stack, thread, blame)` of each row with blame, sorted.
 fn blamed(aggregate: Aggregate) -> Vec<(Option<StackId>, u32, u64)> {
     let weights = aggregate.into_weights().into_iter().filter(|(_, it)| it.blame_ns > 0);
     let mut rows: Vec<_> = weights.map(|(key, it)| (key.stack, key.thread.0, it.blame_ns)).collect();

@@ -4,7 +4,7 @@ use super::*;
 
 const APART: Measures = Measures { runnable: true, ..BOTH };
 
-/// The wall-clock time of a stack in three states: running, runnable, blocked.
+/// Returns the wall-clock time of a stack in three states: running, runnable, blocked.
 fn wall(aggregate: &Aggregate, stack: u32) -> [u64; 3] {
     [State::Running, State::Runnable, State::Blocked].map(|state| {
         let rows = aggregate.clone().into_weights().into_iter();
@@ -14,7 +14,7 @@ fn wall(aggregate: &Aggregate, stack: u32) -> [u64; 3] {
     })
 }
 
-/// A header of running code with the thread's clocks: CPU, running, GC, and runnable.
+/// Returns a header of running code with the thread's clocks: CPU, running, GC, and runnable.
 fn running(cpu_ns: u64, running_ns: u64, gc_ns: u64, runnable_ns: u64) -> Header {
     let walls = WallTimes { running_ns, gc_ns, ..WallTimes::default() };
     Header { walls, runnable_ns, ..header(1, cpu_ns, 1) }
@@ -94,12 +94,12 @@ fn runnable_is_running_where_it_is_not_told_apart() {
     assert_eq!(wall(&aggregate, 7), [30, 0, 0]);
 }
 
-/// A header with these clocks since the start, us: CPU, running, and runnable.
+/// Returns a header with these clocks since the start, us: CPU, running, and runnable.
 fn since(cpu_us: u64, running_us: u64, runnable_us: u64) -> Header {
     running(100 + cpu_us * 1_000, running_us * 1_000, 0, runnable_us * 1_000)
 }
 
-/// The same as [`wall`], us.
+/// Returns the same as [`wall`], us.
 fn wall_us(aggregate: &Aggregate, stack: u32) -> [u64; 3] {
     wall(aggregate, stack).map(|ns| ns / 1_000)
 }
