@@ -1,4 +1,4 @@
-// Reads what the page carries, and shows it.
+// Reads the data in the page, and shows it.
 
 import { render } from "preact";
 import { load } from "./model/decode";
@@ -9,7 +9,7 @@ import { twoSided } from "./model/two_sided";
 import { Failure, Page } from "./views/page";
 import { Periods } from "./views/periods";
 
-/** The text of a block of data in the page; `null` where there is no such block. */
+/** Returns the text of a block of data in the page; `null` if there is no such block. */
 function textOf(id: string): string | null {
   return document.getElementById(id)?.textContent ?? null;
 }
@@ -23,7 +23,7 @@ function block(id: string): string {
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   let text: string;
   try {
-    // Browsers of 2025 and later do it at once.
+    // Browsers from 2025 on have a native function for it.
     const native = (Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
     if (native) return native.call(Uint8Array, base64);
     text = atob(base64);

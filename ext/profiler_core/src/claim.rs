@@ -1,12 +1,15 @@
-//! A number that the system allocates again once it was deleted, as the kernel does with those of timers.
+//! A number that the system can allocate again after it was deleted, as the kernel does with the ids of
+//! timers.
 //!
-//! Several threads may want to use it and to delete it. Who uses a number that another one deletes meanwhile may meet something
-//! else by that number. So it is used under a claim only, and deleted once, by whoever took it out:
+//! Several threads may want to use the number and to delete it. A thread that uses a number while another one
+//! deletes it may hit something else with the same number. So it is only used under a claim, and is deleted
+//! once, by whoever took it out. The states are:
 //!
-//! * 0: there is none.
+//! * 0: there is no number.
 //! * the number plus one: whoever swaps it out deletes it.
-//! * the same and [`CLAIMED`]: whoever claimed it uses it. Others swap it out all the same, and do not wait; the claimant then
-//!   finds it gone, and deletes it. Until then the number is not given out again, so the same word cannot come back.
+//! * the same with [`CLAIMED`]: whoever claimed it uses it. Others swap it out all the same, and do not wait;
+//!   the claimant then finds it gone, and deletes it. Until then the system cannot reuse the number, so the
+//!   same word cannot come back.
 
 use ::core::prelude::rust_2021::*;
 
@@ -14,39 +17,41 @@ use crate::sync::{AtomicU64, Ordering};
 
 const CLAIMED: u64 = 1 << 63;
 
-/// A number that threads claim to use. All functions but [`Claimable::put`] and [`Claimable::forget`] may meet each other
-/// on several threads.
+/// A number that threads claim to use. All functions but [`Claimable::put`] and [`Claimable::forget`] may run
+/// concurrently on several threads.
 #[derive(Debug)]
 pub struct Claimable(AtomicU64);
 
 impl Claimable {
-    /// An empty place.
+    /// Creates an empty place.
     #[cfg(not(loom))]
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// An empty place.
+    /// Creates an empty place.
     #[cfg(loom)]
     #[must_use]
     pub fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// Whether there is one, claimed or not.
+    /// Returns whether there is a number, claimed or not.
     #[inline]
     pub fn is_there(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0
     }
 
-    /// Puts one in, which is below 2^63 - 1. There is none, and nobody else puts one in meanwhile.
+    /// Puts a number in, which must be below 2^63 - 1. The place must be empty, and nobody else may put a
+    /// number in at the same time.
     pub fn put(&self, number: u64) {
         // Release pairs with the Acquire in `claim` and `take`.
         self.0.store(number + 1, Ordering::Release);
     }
 
-    /// Takes it out, for the caller to delete. `None` if there is none, or if it is claimed: then the claimant deletes it.
+    /// Takes the number out for the caller to delete. Returns `None` if there is none, or if it is claimed:
+    /// then the claimant deletes it.
     #[must_use]
     pub fn take(&self) -> Option<u64> {
         let word = self.0.swap(0, Ordering::AcqRel);
@@ -57,12 +62,13 @@ impl Claimable {
         }
     }
 
-    /// Forgets it, as it is gone already.
+    /// Forgets the number, as it is gone already.
     pub fn forget(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Claims it, for the caller to use. `None` if there is none, or somebody else has claimed it.
+    /// Claims the number for the caller to use. Returns `None` if there is none, or somebody else has claimed
+    /// it.
     pub fn claim(&self) -> Option<Claim<'_>> {
         let word = self.0.load(Ordering::Acquire);
         let free = word != 0 && word & CLAIMED == 0;
@@ -86,13 +92,13 @@ pub struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.word - 1
     }
 
-    /// Puts the number back. Returns it if it was taken out meanwhile: then it is the caller's to delete.
+    /// Puts the number back. Returns it if it was taken out meanwhile; then the caller has to delete it.
     #[must_use]
     pub fn release(self) -> Option<u64> {
         let claimed = self.word | CLAIMED;
@@ -137,7 +143,7 @@ mod tests {
         timer.put(7);
         let claim = timer.claim().unwrap();
         assert_eq!(timer.take(), None);
-        timer.put(8); // that of a next life
+        timer.put(8); // the number of the next life
         assert_eq!(claim.release(), Some(7));
         assert_eq!(timer.take(), Some(8));
     }

@@ -7,12 +7,12 @@ use std::io;
 
 use crate::text::clean;
 
-/// The formats that are read.
+/// The formats that can be read.
 const READABLE: &str =
     "pprof, a .html that profiler wrote, JSON of speedscope, stackprof, vernier, rperf or the Firefox Profiler, and folded stacks \
     are read, packed by gzip or not";
 
-/// An error; its text is the end of a sentence.
+/// An error. Its text is the end of a sentence.
 #[derive(Debug)]
 pub enum Error {
     /// Reading or writing failed.
@@ -24,39 +24,39 @@ pub enum Error {
         /// The end of the sentence.
         wrong: &'static str,
     },
-    /// The bytes are no profile at all.
+    /// The bytes are not a profile at all.
     NotAProfile,
-    /// A dump of stackprof by Ruby's Marshal.
+    /// The file is a dump of stackprof by Ruby's Marshal.
     StackprofDump,
     /// The file ends before its data does.
     Truncated,
-    /// The file unpacks to more than we are willing to hold.
+    /// The file unpacks to more than we are willing to hold in memory.
     TooLarge {
-        /// The most that is read, in bytes.
+        /// The maximum that is read, in bytes.
         limit: u64,
     },
-    /// A text in which names are repeated would get longer than we are willing to write.
+    /// A text in which names are repeated would become longer than we are willing to write.
     TooLong {
         /// Its length, in bytes.
         bytes: u64,
         /// The most that is written, in bytes.
         limit: u64,
     },
-    /// Our own file, but its data contradicts itself.
+    /// The file is our own, but its data contradicts itself.
     Malformed {
         /// The contradiction.
         reason: String,
     },
-    /// A profile in a format that is only written.
+    /// The profile is in a format that is only written.
     Unreadable {
         /// The name of the format.
         format: &'static str,
     },
-    /// A later profiler wrote it.
+    /// The file was written by a later version of the profiler.
     Newer {
-        /// Format version of the file.
+        /// The format version of the file.
         version: u64,
-        /// Last format version that we can read.
+        /// The latest format version that we can read.
         known: u64,
     },
     /// No format has this name.
@@ -66,18 +66,18 @@ pub enum Error {
         /// The names of all formats.
         known: Vec<&'static str>,
     },
-    /// The end of this path names no format.
+    /// The extension of the path belongs to no format.
     UnknownExtension {
         /// The path.
         path: String,
         /// The extensions of all formats.
         known: Vec<&'static str>,
     },
-    /// The profile does not measure the requested quantity.
+    /// The profile does not measure the requested sample type.
     NotMeasured {
         /// The name of the sample type.
         requested: &'static str,
-        /// The names of those that it has, in order.
+        /// The names of the sample types that it has, in order.
         has: Vec<&'static str>,
     },
     /// The request needs a timeline, and the profile has none.
@@ -86,7 +86,7 @@ pub enum Error {
     UnknownLabel {
         /// The name.
         requested: String,
-        /// The names that there are.
+        /// The names of the labels that there are.
         has: Vec<String>,
     },
 }
@@ -135,7 +135,7 @@ impl fmt::Display for Error {
             }
             Self::Directory { path, wrong } => write!(to, "out: {path} {wrong}"),
             Self::UnknownLabel { requested, has } => {
-                // The names come from the program that was profiled, so from anybody.
+                // The names come from the profiled program, so from anybody.
                 let has: Vec<_> = has.iter().map(|it| clean(it)).collect();
                 write!(to, "no sample has a label {requested:?} (there are {})", has.join(", "))
             }

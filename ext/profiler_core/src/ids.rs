@@ -1,4 +1,4 @@
-//! Newtype ids, and the one way to make them: no bare integer leaves the table that it indexes.
+//! Newtype ids, and the only way to create them: no bare integer leaves the table that it indexes.
 
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
@@ -6,23 +6,23 @@ use std::marker::PhantomData;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// An id is the place of a row in its table.
+/// An id: the place of a row in its table.
 pub trait Id: Copy {
-    /// The id of the place `index`. Tables stay far below 2^32 rows; past that the last id is given
-    /// for ever, which is wrong but harmless.
+    /// Returns the id of the place `index`. Tables stay far below 2^32 rows; beyond that, the last id is
+    /// returned for ever, which is wrong but harmless.
     fn from_index(index: usize) -> Self;
-    /// The place in the table.
+    /// Returns the place in the table.
     fn index(self) -> usize;
 }
 
-/// The number of rows that are searched one by one; a session around one request has no more of most things.
+/// The number of rows that are searched linearly. A session around one request has no more of most things.
 const FEW: usize = 8;
 
-/// Assigns one id to equal things, in the order in which they first came.
+/// A table that assigns one id to equal rows, in the order in which they first came.
 #[derive(Clone, Debug)]
 pub struct Interner<T, I> {
     rows: Vec<T>,
-    /// Places by the hash of their rows, once there are more than a few.
+    /// The places by the hash of their rows, once there are more than a few.
     places: HashTable<u32>,
     id: PhantomData<I>,
 }
@@ -34,7 +34,7 @@ impl<T, I> Default for Interner<T, I> {
 }
 
 impl<T: Eq + Hash, I: Id> Interner<T, I> {
-    /// The id of `row`, which is new if nothing equal was there.
+    /// Returns the id of `row`, adding it if there is no equal row.
     pub fn intern(&mut self, row: T) -> I {
         if let Some(known) = self.find(&row) {
             return known;
@@ -46,7 +46,7 @@ impl<T: Eq + Hash, I: Id> Interner<T, I> {
         I::from_index(self.rows.len() - 1)
     }
 
-    /// Puts the rows that are not there yet into the table of places.
+    /// Adds the rows that are missing in the table of places.
     fn enter(&mut self) {
         let Self { rows, places, .. } = self;
         let hash_at = |place: &u32| rows.get(*place as usize).map_or(0, hash);
@@ -56,7 +56,7 @@ impl<T: Eq + Hash, I: Id> Interner<T, I> {
         }
     }
 
-    /// The id of `row`, if it is there.
+    /// Returns the id of `row`, if it is in the table.
     #[must_use]
     pub fn find(&self, row: &T) -> Option<I> {
         if self.places.is_empty() {
@@ -66,19 +66,19 @@ impl<T: Eq + Hash, I: Id> Interner<T, I> {
         self.places.find(hash(row), same).map(|place| I::from_index(*place as usize))
     }
 
-    /// The row behind an id.
+    /// Returns the row of an id.
     #[must_use]
     pub fn get(&self, id: I) -> Option<&T> {
         self.rows.get(id.index())
     }
 
-    /// All rows, in the order of their ids.
+    /// Returns all rows in the order of their ids.
     #[must_use]
     pub fn rows(&self) -> &[T] {
         &self.rows
     }
 
-    /// All rows, without the means to find them.
+    /// Returns all rows, without the means to find them.
     #[must_use]
     pub fn into_rows(self) -> Vec<T> {
         self.rows
@@ -110,7 +110,7 @@ macro_rules! id {
 }
 
 id! {
-    /// A Ruby thread of one life: a native thread that Ruby uses again gets a new one. Never reused.
+    /// A Ruby thread of one life: a native thread that Ruby reuses gets a new id. Never reused.
     ThreadId
 }
 id! {
@@ -126,11 +126,11 @@ id! {
     StackId
 }
 id! {
-    /// A row of a [`crate::profile::Profile`], or of what is going to be one.
+    /// A row of a [`crate::profile::Profile`], or of one that is being built.
     RowId
 }
 id! {
-    /// A set of labels; [`LabelSetId::NONE`] is the empty one.
+    /// A label set; [`LabelSetId::NONE`] is the empty one.
     LabelSetId
 }
 id! {
@@ -138,7 +138,7 @@ id! {
     ScopeId
 }
 id! {
-    /// A span among those that the rows of a session name; [`SpanIndex::NONE`] is none.
+    /// A span among those in the rows of a session; [`SpanIndex::NONE`] is no span.
     SpanIndex
 }
 

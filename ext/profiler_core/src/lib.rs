@@ -1,24 +1,25 @@
 //! The part of the profiler that needs no Ruby: no VM, no clock and no thread but the collector's.
 //!
-//! A module's name says when its code runs or what it owns. Imports go down this page only (`rake imports`):
+//! The name of a module says when its code runs or what it owns. Imports only go down this page
+//! (`rake imports`):
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`upload`] | a profile to the requests of profiling engines, within their limits |
-//! | [`format`] | a profile to bytes, and bytes to a profile: one file or folder a format |
-//! | [`store`] | files as a whole, and directories that keep the newest |
-//! | [`analysis`] | a profile to numbers: one question a file |
-//! | [`live`] | what the control socket of a running process is asked, and what it answers |
-//! | [`pipeline`] | the ring to the sessions, on the thread that drains |
-//! | [`result`] | the sums of a session to its profile |
-//! | [`tables`] | stacks, handles and names, for as long as code lives |
-//! | [`session`] | what one session adds up |
-//! | [`ticking`] | which threads tick, how, and how often |
-//! | [`profile`] | the finished result |
-//! | [`sampling`] | which event is a sample; safe in a signal handler |
-//! | [`record`] | what a handler writes; safe in a signal handler |
-//! | [`error`] | the errors, in words for the user |
-//! | [`text`] | numbers and names as people read them |
+//! | [`upload`] | converts a profile to the requests of profiling engines, within their limits |
+//! | [`format`] | converts a profile to bytes, and bytes to a profile: one file or folder for each format |
+//! | [`store`] | writes files as a whole, and keeps the newest files of a directory |
+//! | [`analysis`] | computes numbers from a profile: one question in each file |
+//! | [`live`] | parses the requests to the control socket of a running process, and formats the answers |
+//! | [`pipeline`] | moves records from the ring to the sessions, on the thread that drains |
+//! | [`result`] | turns the sums of a session into its profile |
+//! | [`tables`] | keeps stacks, handles and names, for as long as code lives |
+//! | [`session`] | adds up the records of one session |
+//! | [`ticking`] | decides which threads tick, how, and how often |
+//! | [`profile`] | defines the finished result |
+//! | [`sampling`] | decides which event is a sample; safe in a signal handler |
+//! | [`record`] | defines what a handler writes; safe in a signal handler |
+//! | [`error`] | defines the errors, in words for the user |
+//! | [`text`] | formats numbers and names for people |
 //! | [`ids`], [`rng`], [`claim`], `sync` | ids of tables, random numbers, claims on timers, atomics |
 //!
 //! ```
@@ -50,8 +51,9 @@ pub mod text;
 pub mod ticking;
 pub mod upload;
 
-// The modules that run in signal handlers and hooks. Without the prelude of std they have `Vec`, `Box` and `format!`
-// only by an import that a reader sees. The attribute holds for the files of a module too.
+// The modules that run in signal handlers and hooks. Without the prelude of std, `Vec`, `Box` and `format!`
+// are available only through an import, which a reader sees. The attribute also holds for the files of a
+// module.
 #[no_implicit_prelude]
 pub mod claim;
 #[no_implicit_prelude]

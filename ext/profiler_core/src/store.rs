@@ -1,4 +1,4 @@
-//! Files in their place, as a whole or not at all, and directories that keep the newest.
+//! Files that are written as a whole or not at all, and directories that keep the newest files.
 //!
 //! Nothing here needs Ruby, so a process can store its last profile while other threads compute.
 
@@ -11,13 +11,14 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::Error;
 
-/// The age from which on a temporary file has no writer.
+/// The age from which a temporary file no longer has a writer.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// Writes a file under a temporary name, then moves it to `path`. After an error neither is there, or the old file is.
+/// Writes a file under a temporary name, then moves it to `path`. After an error, `path` holds the old file
+/// or none, and the temporary file is gone.
 ///
 /// # Errors
-/// Those of the system and of `write`.
+/// Returns the errors of the system and of `write`.
 pub fn replace(
     path: &Path,
     temporary: &Path,
@@ -26,15 +27,16 @@ pub fn replace(
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
     let written = write(&mut file).and_then(|()| Ok(fs::rename(temporary, path)?));
     if written.is_err() {
-        let _ = fs::remove_file(temporary); // the error that came first is the one to report
+        let _ = fs::remove_file(temporary); // report the first error
     }
     written
 }
 
-/// Creates the directory, for its owner alone, if it is missing, and checks that nobody else can write there.
+/// Creates the directory, for its owner alone, if it is missing, and checks that nobody else can write to it.
 ///
 /// # Errors
-/// Those of the system; [`Error::Directory`] for a link, or a directory of another user or writable by others.
+/// Returns the errors of the system. Returns [`Error::Directory`] for a link, or for a directory that belongs
+/// to another user or that others can write to.
 pub fn prepare(directory: &Path, user: u32) -> Result<(), Error> {
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -55,13 +57,14 @@ pub fn prepare(directory: &Path, user: u32) -> Result<(), Error> {
     Err(Error::Directory { path: directory.display().to_string(), wrong })
 }
 
-/// Removes profiles until `keep` are left, `newest` always being one, and temporary files whose writers are gone. Other
-/// processes may do the same.
+/// Removes profiles until `keep` are left, of which `newest` is always one, and temporary files whose writers
+/// are gone. Other processes may do the same at the same time.
 ///
-/// The oldest go first. Files from the future go before them, as the clock was set back since.
+/// The oldest files are removed first. Files from the future are removed even before them, as the clock was
+/// set back since.
 ///
 /// # Errors
-/// Those of the system, if the directory cannot be read.
+/// Returns the errors of the system if the directory cannot be read.
 pub fn sweep(directory: &Path, keep: usize, newest: &OsStr) -> Result<(), Error> {
     let now = SystemTime::now();
     let mut profiles: Vec<(Option<SystemTime>, PathBuf)> = Vec::new();
@@ -75,18 +78,19 @@ pub fn sweep(directory: &Path, keep: usize, newest: &OsStr) -> Result<(), Error>
         if !name.as_encoded_bytes().ends_with(b".tmp") {
             profiles.push((Some(written).filter(|it| *it <= now), entry.path()));
         } else if now.duration_since(written).is_ok_and(|age| age > ABANDONED) {
-            let _ = fs::remove_file(entry.path()); // another process was faster
+            let _ = fs::remove_file(entry.path()); // ignore the error: another process was faster
         }
     }
     let extra = (profiles.len() + 1).saturating_sub(keep.max(1));
     profiles.sort_unstable();
     for (_, path) in profiles.into_iter().take(extra) {
-        let _ = fs::remove_file(path); // as above
+        let _ = fs::remove_file(path); // ignore the error: another process was faster
     }
     Ok(())
 }
 
-/// Whether the profiler gave this name: `20261122T003012.123-4711-9f86d081.pb.gz`, or such a one that is being written.
+/// Returns whether the profiler chose this name: `20261122T003012.123-4711-9f86d081.pb.gz`, or the temporary
+/// name of such a file.
 pub fn is_profile(name: &[u8]) -> bool {
     let mut parts = name.splitn(3, |byte| *byte == b'-');
     let (Some(time), Some(pid), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {

@@ -1,4 +1,4 @@
-// Two sides over the same stacks: what weighs more or less, what is new, and what is gone.
+// Two sides over the same stacks: which stacks weigh more or less, and which are new or gone.
 
 import type { Changes } from "./facts";
 import type { Names } from "./names";
@@ -8,20 +8,20 @@ import type { Tree, Weighed } from "./tree";
 /** The side of a comparison. */
 export type Side = "before" | "after";
 
-/** What a side weighs: rows in a unit that both have in common, a share of a run or the weight of one. */
+/** The weights of a side: rows in a unit that both sides have in common, the share of a run or the weight of one run. */
 export interface SideWeights {
-  /** By row. */
+  /** The weight of each row. */
   readonly weights: Float64Array;
-  /** By row, the number of its samples; `null` if they are not counted. */
+  /** The number of samples of each row; `null` if they are not counted. */
   readonly samples: Float64Array | null;
 }
 
-const NOISE = 8; // samples that a change has to outweigh by far to have its full colour
+const NOISE = 8; // samples; a change needs far more than these to have its full colour
 
 export class Comparison {
   readonly before: Weighed;
   readonly after: Weighed;
-  /** The sum of both, by which the boxes of a picture are wide. */
+  /** The sum of both sides, which determines the width of boxes in a picture. */
   readonly both: Weighed;
   readonly samples: { readonly before: Weighed; readonly after: Weighed } | null;
   readonly totals: { readonly before: number; readonly after: number };
@@ -41,7 +41,7 @@ export class Comparison {
     this.noise = taken > 0 ? ((this.totals.before + this.totals.after) * NOISE) / taken : 0;
   }
 
-  /** From -1, gone, to 1, new. Changes that few samples show are nearer to 0. */
+  /** Returns the change of a node, from -1 (gone) to 1 (new). With few samples it is closer to 0. */
   change(node: number): number {
     const [before, after] = [this.before.total(node), this.after.total(node)];
     return before + after > 0 ? (after - before) / (before + after + this.noise) : 0;
@@ -61,11 +61,11 @@ export interface Change {
   readonly function: number;
   readonly before: number;
   readonly after: number;
-  /** The probability that chance alone brings such a change to any function; `null` where it is not known. */
+  /** The probability that chance alone brings such a change to any function; `null` if it is unknown. */
   readonly chance: number | null;
 }
 
-/** The chance at which `profiler diff` calls a change significant. */
+/** The probability below which `profiler diff` calls a change significant. */
 export const LEVEL = 0.05;
 
 export function isSignificant(change: Change): boolean {
@@ -73,10 +73,10 @@ export function isSignificant(change: Change): boolean {
 }
 
 /**
- * The functions of both sides in the order of `profiler diff`. A function that does not run has the weight of its state as its
- * own.
+ * Returns the functions of both sides in the order of `profiler diff`. If a function does not run, the weight of its state
+ * counts as its own.
  *
- * @param chances of the core, for the whole; `null` for a part of it
+ * @param chances from the core, for whole profiles; `null` for a part
  */
 export function changes(comparison: Comparison, names: Names, total: boolean, chances: Changes | null): Change[] {
   const { tree } = comparison;
@@ -98,13 +98,13 @@ export function changes(comparison: Comparison, names: Names, total: boolean, ch
     if (before + after > 0) found.push({ function: of, before, after, chance: known && (known.get(of) ?? 1) });
   }
   const rank = (it: Change) => (isSignificant(it) ? 0 : 1);
-  // Sums of the same weights in another order differ in their last digits. Equal changes are in the order of names.
+  // Sums of the same weights in another order differ in their last digits. Equal changes are ordered by name.
   const sizes = new Map(found.map((it) => [it, Number(Math.abs(it.after - it.before).toPrecision(10))]));
   const size = (it: Change) => sizes.get(it)!;
   return found.sort((one, other) => rank(one) - rank(other) || size(other) - size(one));
 }
 
-/** Whether all of a comparison is selected: only then its chances are known. */
+/** Returns whether all of a comparison is selected: only then its probabilities are known. */
 export function isWhole({ threads, states, labels, transforms, range }: Selection): boolean {
   return threads === null && states === null && labels.size === 0 && transforms.length === 0 && range === null;
 }

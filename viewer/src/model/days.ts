@@ -1,29 +1,29 @@
-// How busy a process was, as a grid: rows are hours of columns that are minutes, or days of five minutes.
+// How busy a process was, as a grid: rows are hours with a column per minute, or days with a column per five minutes.
 
 import type { PeriodProcess } from "./facts";
 
 const MINUTE = 60_000; // ms
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const MOST_HOURS = 48; // of a grid with a row for each
+const MOST_HOURS = 48; // with a row for each hour; beyond that, rows are days
 
-/** Times are local: ms since 1970 as a clock on the wall would have them. */
+/** A grid of cells. Times are local: ms since 1970 by the wall clock. */
 export interface Grid {
   readonly rowMs: number;
   readonly cellMs: number;
-  /** When the first row begins. */
+  /** The start of the first row. */
   readonly first: number;
   readonly rows: number;
   readonly columns: number;
-  /** Weight by cell, row after row; -1 where nothing was recorded. */
+  /** The weight of each cell, row by row; -1 where nothing was recorded. */
   readonly cells: Float64Array;
-  /** By cell, the part with most of its weight; -1 for none. */
+  /** The part with most of the weight of each cell; -1 for none. */
   readonly part: Int32Array;
   readonly largest: number;
   readonly total: number;
 }
 
-/** @param local the local time of a moment, ms */
+/** Computes the grid of a process. @param local returns the local time of an instant, ms */
 export function grid({ cells: files }: PeriodProcess, local: (ms: number) => number = localTime): Grid {
   const [begin, end] = files.reduce(([from, to], it) => [Math.min(from, local(it[0])), Math.max(to, local(it[1]))], [Infinity, -Infinity]);
   const rowMs = end - begin > MOST_HOURS * HOUR ? DAY : HOUR;
@@ -41,7 +41,7 @@ export function grid({ cells: files }: PeriodProcess, local: (ms: number) => num
   };
   for (const [from, to, weight, of] of files) {
     const [start, length] = [local(from) - first, to - from];
-    // A file of about a cell is in the cell of its middle as a whole, so that its number stays what it is.
+    // A file that is about as long as a cell belongs entirely to the cell of its middle, so that its number stays the same.
     if (length <= cellMs * 1.5) {
       add(Math.floor((start + length / 2) / cellMs), weight, of);
       continue;
@@ -65,7 +65,7 @@ export function grid({ cells: files }: PeriodProcess, local: (ms: number) => num
   };
 }
 
-/** The time that a clock on the wall has at a moment, as if it were UTC. */
+/** Returns the wall-clock time of an instant, as if it were UTC. */
 export function localTime(ms: number): number {
   return ms - new Date(ms).getTimezoneOffset() * MINUTE;
 }

@@ -1,4 +1,4 @@
-// From the bytes of a `.pb.gz` to a profile. The bytes may say anything: each number is checked before it is an index.
+// Decodes the bytes of a `.pb.gz` into a profile. The bytes may contain anything: each number is checked before it is an index.
 
 import { checkedRequests, listOf } from "./json_lists";
 import { FormatError, Numbers, Reader } from "./protobuf";
@@ -10,7 +10,7 @@ const MOST_FRAMES = 100_000; // of a stack
 const STATE = "state";
 const OURS = new Set([STATE, "thread id", "thread name"]);
 
-/** Unpacks gzip and decodes what is in it. */
+/** Unpacks gzip and decodes the content. */
 export async function load(packed: Uint8Array<ArrayBuffer>): Promise<Profile> {
   let unpacked: Uint8Array;
   try {
@@ -21,7 +21,7 @@ export async function load(packed: Uint8Array<ArrayBuffer>): Promise<Profile> {
   return decode(unpacked);
 }
 
-/** A JSON text that is packed with gzip. */
+/** Parses a gzipped JSON text. */
 export async function loadJson(packed: Uint8Array<ArrayBuffer>): Promise<unknown> {
   try {
     return JSON.parse(new TextDecoder().decode(await gunzipped(packed)));
@@ -30,7 +30,7 @@ export async function loadJson(packed: Uint8Array<ArrayBuffer>): Promise<unknown
   }
 }
 
-/** What is packed with gzip. To write it at once and read it here takes half as long as a stream of a blob, and a response. */
+/** Unpacks gzip. Writing it all at once and reading it here takes half as long as the stream of a blob and a response. */
 async function gunzipped(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const { readable, writable } = new DecompressionStream("gzip");
   const writer = writable.getWriter();
@@ -49,7 +49,7 @@ async function gunzipped(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   return whole;
 }
 
-/** @throws FormatError */
+/** Decodes an unpacked profile. @throws FormatError */
 export function decode(bytes: Uint8Array): Profile {
   const raw = new Raw(bytes.length);
   raw.read(new Reader(bytes));
@@ -61,11 +61,11 @@ export function decode(bytes: Uint8Array): Profile {
 const MOST_EXPECTED = 4_000_000; // places in stacks, before they are counted
 const NO_LABELS = 0;
 
-/** The sets of labels of samples, as indices of strings. Samples share few, so each is kept once. */
+/** The label sets of samples, as indices of strings. Samples share few sets, so each is kept once. */
 class LabelSets {
-  /** By set, the set with one label less, and that label. */
+  /** For each set, the set with one label less, and that label. */
   private readonly all: (readonly [before: number, name: number, value: number])[] = [[NO_LABELS, 0, 0]];
-  /** By set, name and value, the set with that label more. */
+  /** For each set, name and value, the set with that label added. */
   private readonly longer: Map<number, Map<number, number>>[] = [new Map()];
 
   with(set: number, name: number, value: number): number {
@@ -79,7 +79,7 @@ class LabelSets {
     return this.all.push([set, name, value]) - 1;
   }
 
-  /** The labels of a set, in their order. */
+  /** Returns the labels of a set, in their order. */
   of(set: number): [name: number, value: number][] {
     const labels: [number, number][] = [];
     for (let it = set; it !== NO_LABELS; it = this.all[it]![0]) labels.push([this.all[it]![1], this.all[it]![2]]);
@@ -181,7 +181,7 @@ class Raw {
     this.labelsOf.push(labels);
   }
 
-  /** The set of labels with the one that is read. */
+  /** Returns the label set with the label that is being read. */
   private label(reader: Reader, labels: number): number {
     let name = 0;
     let value = 0;
@@ -267,7 +267,7 @@ class Raw {
     return { rows, states: labels.states, labelSets: labels.sets };
   }
 
-  /** Each set of labels is read once. */
+  /** Reads each label set once. */
   private checkedLabels(): { state: Uint8Array; set: Uint32Array; states: string[]; sets: LabelSet[] } {
     const read: { state: number; set: number }[] = [];
     const states = new Map<string, number>();
@@ -348,7 +348,7 @@ function column(reader: Reader): Numbers {
   return numbers;
 }
 
-/** The numbers of two fields of a small message. */
+/** Returns the numbers of two fields of a small message. */
 function pair(reader: Reader, one: number, other: number): [number, number] {
   const found: [number, number] = [0, 0];
   const outer = reader.enter();
@@ -376,7 +376,7 @@ function toLine(line: number): number {
   return line < 2 ** 31 ? line : 0;
 }
 
-/** A label of the app whose name the profiler uses itself stands there with one `_` more. */
+/** Restores the name of a label. If the profiler uses the app's name itself, the file has it with one more `_`. */
 function unescaped(name: string): string {
   const bare = name.replace(/^_+/, "");
   return name.startsWith("_") && (bare === "" || OURS.has(bare)) ? name.slice(1) : name;

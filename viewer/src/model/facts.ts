@@ -1,5 +1,5 @@
-// What the profiler itself says of the profile in the page. It is computed where the page is written, so that page, report and
-// command line say the same.
+// The profiler's own statements on the profile in the page. They are computed when the page is written, so that the page, the
+// report and the command line say the same.
 
 /** A fact in words; see docs/findings.md. */
 export interface Finding {
@@ -8,7 +8,7 @@ export interface Finding {
   /** The name of the sample type of `weight`. */
   readonly type: string;
   readonly weight: number;
-  /** 0 to 1; of all that was measured and not idle. */
+  /** The share, 0 to 1, of everything that was measured and not idle. */
   readonly share: number | null;
   /** The name of the function, and where it is. */
   readonly name: string | null;
@@ -17,43 +17,43 @@ export interface Finding {
   readonly command: string;
 }
 
-/** Who owns the code of a function. */
+/** The owner of a function's code. */
 export type Origin = "app" | "rails" | "gem" | "ruby" | "cfunc" | "synthetic";
 
 /** The facts beside a profile. Indices are those of the decoded profile. */
 export interface Facts {
-  /** Of the profiler that wrote the page. */
+  /** The version of the profiler that wrote the page. */
   readonly version: string;
   readonly title: string;
-  /** The name of the sample type to begin with. */
+  /** The name of the initial sample type. */
   readonly type: string;
   readonly findings: readonly Finding[];
-  /** Sentences: how the profile was taken, what was lost, and what it cost. */
+  /** Sentences on how the profile was recorded, what was lost, and the overhead. */
   readonly header: readonly string[];
   /** The waits of idle threads. */
   readonly idle: { readonly threads: number; readonly wall_ns: number; readonly rows: readonly number[] };
-  /** By function. */
+  /** The origin of each function. */
   readonly origins: readonly Origin[];
-  /** A short path for each path that has one. */
+  /** The short path for each path that has one. */
   readonly paths: Readonly<Record<string, string>>;
-  /** Source files, by path, where they were asked for. */
+  /** The source files by path, if they were requested. */
   readonly sources?: Readonly<Record<string, Source>>;
-  /** In a page of two sides: functions are then those of all files. */
+  /** The comparison, in a page of two sides: functions are then those of all files. */
   readonly comparison?: ComparisonFacts;
 }
 
 /** A source file. */
 export interface Source {
   readonly text: string;
-  /** Whether it was changed after the profile, so that its lines may be others. */
+  /** Whether the file was changed after the profile, so that its lines may be different. */
   readonly changed: boolean;
 }
 
-/** The files of two sides, and how likely chance is to have made each change. */
+/** The files of two sides, and the probability that chance made each change. */
 export interface ComparisonFacts {
-  /** In the order of the page's files: those after, then those before. */
+  /** The runs in the order of the page's files: those after, then those before. */
   readonly runs: readonly RunFacts[];
-  /** Of each sample type that all files have: of self and total weights, by shares and absolute. */
+  /** The changes for each sample type that all files have: of self and total weights, as shares and absolute. */
   readonly changes: readonly Changes[];
 }
 
@@ -61,9 +61,9 @@ export interface RunFacts {
   readonly side: "before" | "after";
   /** The name of the file. */
   readonly name: string;
-  /** As that of a page of one file. */
+  /** The sentences, as in a page of one file. */
   readonly header: readonly string[];
-  /** By function of the file, its index among those of all files. */
+  /** For each function of the file, its index among those of all files. */
   readonly functions: readonly number[];
 }
 
@@ -74,11 +74,11 @@ export interface Changes {
   readonly absolute: boolean;
   /** The sentence of `profiler diff`. */
   readonly summary: string;
-  /** By function, the probability that chance alone brings such a change to any; others have 1. */
+  /** The probability, by function, that chance alone brings such a change to any function; it is 1 for the others. */
   readonly chances: readonly (readonly [function: number, chance: number])[];
 }
 
-/** In a page of a directory: how busy each process was, and the periods that the page holds. */
+/** The facts of a page of a directory: how busy each process was, and the periods in the page. */
 export interface IndexFacts {
   readonly version: string;
   readonly title: string;
@@ -86,27 +86,27 @@ export interface IndexFacts {
 }
 
 export interface Periods {
-  /** What `cells` weigh: CPU time, or the wall clock time in which threads did not wait. */
+  /** The type of the weights in `cells`: CPU time, or the wall-clock time in which threads did not wait. */
   readonly type: "cpu" | "wall";
   readonly processes: readonly PeriodProcess[];
-  /** In the order of the page's blocks. */
+  /** The periods in the order of the page's blocks. */
   readonly parts: readonly PeriodPart[];
 }
 
 export interface PeriodProcess {
   readonly pid: number;
   readonly program: string;
-  /** A file each: when it begins and ends, ms since 1970; its weight, ns; and the part that it is in. */
+  /** The files: start and end, ms since 1970; the weight, ns; and the part that the file belongs to. */
   readonly cells: readonly (readonly [from: number, to: number, weight: number, part: number])[];
 }
 
 /** The files of one process that can be opened together. */
 export interface PeriodPart {
-  /** Index into `processes`. */
+  /** The index into `processes`. */
   readonly process: number;
-  /** Ms since 1970. */
+  /** The start and the end, ms since 1970. */
   readonly from: number;
   readonly to: number;
-  /** The number of files that were merged. */
+  /** The number of merged files. */
   readonly files: number;
 }

@@ -1,28 +1,28 @@
-// The boxes of a flame graph: what can be seen of a tree.
+// The boxes of a flame graph: the visible part of a tree.
 
 import type { Weighed } from "./tree";
 
-/** Boxes, a column for each thing. */
+/** The boxes, with a column for each property. */
 export interface Boxes {
   readonly count: number;
   readonly node: Int32Array;
-  /** From the root of the picture, which is 0. */
+  /** The distance from the root of the picture, which has depth 0. */
   readonly depth: Int32Array;
-  /** 0 to 1. */
+  /** The left edge and the width, 0 to 1. */
   readonly left: Float64Array;
   readonly width: Float64Array;
-  /** The rows of boxes. */
+  /** The number of rows of boxes. */
   readonly depths: number;
 }
 
-/** The boxes of `root` and all that it calls, as far as they have `least` of its width. */
+/** Returns the boxes of `root` and all its callees that have at least the share `least` of its width. */
 export function boxes(weighed: Weighed, root: number, least: number): Boxes {
   const found = { node: [] as number[], depth: [] as number[], left: [] as number[], width: [] as number[] };
   const { firstChild, nextSibling } = weighed.tree;
   const whole = weighed.total(root);
   const narrow = least * whole;
   let depths = 0;
-  // Nodes that are still to be placed, with their left edges.
+  // Nodes that still have to be placed, with their left edges.
   const open: [node: number, left: number, depth: number][] = whole > 0 ? [[root, 0, 0]] : [];
   for (let it = open.pop(); it; it = open.pop()) {
     const [node, left, depth] = it;

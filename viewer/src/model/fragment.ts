@@ -1,5 +1,5 @@
-// The selection as the fragment of the page's address, so that a view can be sent. Names stand there, not indices: they hold for
-// another profile of the same program as well.
+// The selection as the fragment of the page's address, so that a view can be shared. It contains names, not indices, which also
+// hold for another profile of the same program.
 
 import type { Names } from "./names";
 import type { Profile } from "./profile";
@@ -9,10 +9,10 @@ import { everything, type Selection, type Transform } from "./selection";
 const SIMPLE = ["recursion", "gems", "app"] as const;
 const OF_FUNCTION = ["focus", "drop", "merge"] as const;
 
-/** Letters of a name in an address: what is longer is left out. */
+/** The maximum number of characters of a name in an address: longer names are left out. */
 export const MOST_LETTERS = 20_000;
 
-/** `#type=wall&from=100&to=200&thread=main&...`, without the `#`. What is as in a new page is left out. */
+/** Returns `#type=wall&from=100&to=200&thread=main&...`, without the `#`. Defaults are left out. */
 export function toFragment(profile: Profile, names: Names, selection: Selection, view: Readonly<Record<string, string>>): string {
   const text = new URLSearchParams();
   const add = (name: string, value: string) => value.length <= MOST_LETTERS && text.append(name, value);
@@ -34,7 +34,7 @@ export function toFragment(profile: Profile, names: Names, selection: Selection,
   return text.toString();
 }
 
-/** The selection and the view of a fragment. What the profile does not have is left out. */
+/** Restores the selection and the view of a fragment. Anything that the profile lacks is left out. */
 export function fromFragment(profile: Profile, names: Names, fragment: string): { selection: Selection; view: Record<string, string> } {
   const text = new URLSearchParams(fragment);
   const whole = everything(profile);

@@ -1,4 +1,4 @@
-// Garbage collection: how long it took, of which kind and for what reason, and the code that caused it.
+// Garbage collection: how long it took, its kinds and reasons, and the code that caused it.
 
 import type { Names } from "./names";
 import type { Profile } from "./profile";
@@ -8,19 +8,19 @@ export const KIND = "gc";
 export const REASON = "gc_reason";
 const COLLECTING = "(garbage collection)";
 
-/** By row, whether it collects garbage: what has no CPU meanwhile does so as well. */
+/** Returns whether each row collects garbage, including rows of a collecting thread without a CPU. */
 export function collecting({ rows, frames, functions, states }: Profile): Uint8Array {
   const isGc = states.map((it) => it === "gc");
   return Uint8Array.from({ length: rows.count }, (_, row) => Number(isGc[rows.state[row]!]! || functions.name[frames.function[rows.frames[rows.start[row]!]!]!] === COLLECTING));
 }
 
-/** The sample type that has the time of collections: that of its own, else the clock. */
+/** Returns the sample type with the time of collections: the dedicated one, or else the clock. */
 export function gcType({ types, rows }: Profile): number {
   const typeOf = (name: string) => types.findIndex((it) => it.name === name && rows.weights[types.indexOf(it)]!.some((weight) => weight > 0));
   return ["gc", "wall", "cpu"].map(typeOf).find((it) => it >= 0) ?? -1;
 }
 
-/** Collections of one kind for one reason; both are empty where they are not known. */
+/** The collections of one kind for one reason; both are empty if they are unknown. */
 export interface Reason {
   readonly kind: string;
   readonly reason: string;
@@ -29,7 +29,7 @@ export interface Reason {
 
 /** Code that caused collections. */
 export interface Cause {
-  /** The function that a finding would name; -1 where it is not known. */
+  /** The function that a finding would name; -1 if it is unknown. */
   readonly site: number;
   weight: number;
   minor: number;
@@ -42,7 +42,10 @@ export interface Collections {
   readonly causes: readonly Cause[];
 }
 
-/** @param weights by row, of rows that collect garbage alone @param sites by row, the function that a finding would name */
+/**
+ * Sums the collections. @param weights by row, only of rows that collect garbage @param sites by row, the function that a
+ * finding would name
+ */
 export function collections(profile: Profile, names: Names, weights: Float64Array, sites: Int32Array): Collections {
   const [kinds, reasonsOf] = [labelOf(profile, KIND), labelOf(profile, REASON)];
   const reasons = new Map<string, Reason>();
@@ -66,7 +69,10 @@ export function collections(profile: Profile, names: Names, weights: Float64Arra
   return { total, reasons: [...reasons.values()].sort(heaviest), causes: [...causes.values()].sort(heaviest) };
 }
 
-/** By kind, its weight over time in so many cells. @param counts by row, whether it does @param only by event, if not all count */
+/**
+ * Returns the weight of each kind over time, in `cells` cells. @param counts by row, whether it counts @param only by event, if
+ * not all count
+ */
 export function kindsOverTime(profile: Profile, type: number, counts: Uint8Array, range: Range, cells: number, only: Uint8Array | null): Map<string, Float64Array> {
   const { timeline, rows } = profile;
   const column = timeline?.weights[type];

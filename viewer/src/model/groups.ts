@@ -1,33 +1,33 @@
-// The values of a label, with what weighs most in each, and the requests that ended with it.
+// The values of a label, with the heaviest function in each, and the requests that ended with it.
 
 import type { Profile, Requests } from "./profile";
 
 /** Groupings that every row has. */
 export const THREAD = "thread";
 export const STATE = "state";
-export const MARKERS = "\nmarkers"; // no label has such a name
+export const MARKERS = "\nmarkers"; // a name that no label has
 /** Labels that the profiler puts on rows. */
 export const OURS = new Set(["class", "age", "gc", "gc_reason", "waiter"]);
 
 /** A value of a label. */
 export interface Group {
-  /** Empty for rows without the label. */
+  /** The value; empty for rows without the label. */
   readonly value: string;
   weight: number;
-  /** The function with most self weight in it; -1 for none. */
+  /** The function with the most self weight in the group; -1 for none. */
   heaviest: number;
   own: number;
   readonly requests: Tally | null;
 }
 
-/** Requests: how many, and ns. */
+/** The number of requests, and their durations in ns. */
 export interface Tally {
   count: number;
   total: number;
   largest: number;
 }
 
-/** By set of labels, its values of one. */
+/** Returns the values of one label in each label set. */
 export function valuesOf({ labelSets }: Profile, label: string): readonly (readonly string[])[] {
   return labelSets.map((set) => {
     const own = set.filter(([name]) => name === label).map(([, value]) => value);
@@ -36,11 +36,11 @@ export function valuesOf({ labelSets }: Profile, label: string): readonly (reado
 }
 
 /**
- * The values of a label by weight.
+ * Groups rows by the values of a label, ordered by weight.
  *
  * @param weights by row
- * @param leaves by row, the function whose self weight its weight is
- * @param keysOf by row, the values that it counts for
+ * @param leaves by row, the function whose self weight the weight of the row is
+ * @param keysOf by row, the values that the row counts for
  */
 export function groups(weights: Float64Array, leaves: Int32Array, keysOf: (row: number) => readonly string[], requests: ReadonlyMap<string, Tally>): Group[] {
   const sums = new Map<string, { weight: number; own: Map<number, number> }>();
@@ -63,7 +63,7 @@ export function groups(weights: Float64Array, leaves: Int32Array, keysOf: (row: 
   return found.sort((one, other) => other.weight - one.weight || (one.value < other.value ? -1 : 1));
 }
 
-/** The requests that ended with each value of a label. */
+/** Returns the requests that ended with each value of a label. */
 export function tallies(requests: readonly Requests[], label: string): Map<string, Tally> {
   const found = new Map<string, Tally>();
   for (const { labels, count, total, largest } of requests) {
@@ -75,7 +75,7 @@ export function tallies(requests: readonly Requests[], label: string): Map<strin
   return found;
 }
 
-/** What there is to group by: labels of the app first, then markers, then what each row has. */
+/** Returns the possible groupings: labels of the app first, then markers, then those that each row has. */
 export function groupings(profile: Profile): string[] {
   const sets = [...profile.labelSets, ...profile.requests.map((it) => it.labels)];
   const labels = [...new Set(sets.flatMap((set) => set.map(([name]) => name)))];
@@ -83,7 +83,7 @@ export function groupings(profile: Profile): string[] {
   return [...own, ...(profile.markers.length > 0 ? [MARKERS] : []), THREAD, STATE, ...labels.filter((it) => OURS.has(it))];
 }
 
-/** Whether the app told of anything to group by. */
+/** Returns whether the app provided any groupings. */
 export function hasLabels(profile: Profile): boolean {
   return profile.markers.length > 0 || profile.requests.length > 0 || profile.labelSets.some((set) => set.some(([name]) => !OURS.has(name)));
 }

@@ -1,47 +1,47 @@
-// Who waited for the GVL, and who held it meanwhile. A wait is on the stack of the thread that waited. The same time is on the
-// stacks of the threads that held the GVL, as blame, with the name of the thread that waited as a label.
+// Which threads waited for the GVL, and which held it meanwhile. A wait is on the stack of the thread that waited. The same
+// time is on the stacks of the threads that held the GVL, as blame, with the name of the waiting thread as a label.
 
 import type { Profile, Timeline } from "./profile";
 import type { Range } from "./selection";
 
-/** The label of blame: the name of the thread that waited. */
+/** The label of blame with the name of the thread that waited. */
 export const WAITER = "waiter";
-/** The time of what the timeline does not have. */
+/** The time of weights that are missing in the timeline. */
 const NO_TIME = -Infinity;
 export const UNKNOWN = -1;
 
-/** Parts of waits, a column for each thing: a row waited for as long as the other one held the GVL. */
+/** Parts of waits, with a column for each property: a row waited for as long as the other one held the GVL. */
 export interface Waits {
   readonly count: number;
-  /** The row that waited; -1 where only its thread is known. */
+  /** The row that waited; -1 if only its thread is known. */
   readonly waited: Int32Array;
   readonly held: Uint32Array;
   readonly weight: Float64Array;
-  /** Ns since the start of the profile. */
+  /** The time, ns since the start of the profile. */
   readonly time: Float64Array;
-  /** The events of both; -1 for none. */
+  /** The events of both rows; -1 for none. */
   readonly events: { readonly waited: Int32Array; readonly held: Int32Array };
 }
 
-/** Shares of one thread's clock of waiting, in the order of time. */
+/** Shares of one thread's clock of waiting, in chronological order. */
 interface Shares {
   readonly event: number[];
   readonly weight: number[];
 }
 
-/** The name under which a thread waits. */
+/** Returns the name under which a thread waits. */
 export function waiterName({ threads }: Profile, thread: number): string {
   return threads[thread]!.name || `thread ${threads[thread]!.nativeId}`;
 }
 
-/** By set of labels, the thread that waited; empty for what is no blame. */
+/** Returns the thread that waited for each label set; empty if the set is not that of blame. */
 export function waiters({ labelSets }: Profile): string[] {
   return labelSets.map((set) => set.find(([name]) => name === WAITER)?.[1] ?? "");
 }
 
 /**
- * Joins waits with blame. Both are shares of the same clock, that of a thread's waiting: they meet where they have come to the
- * same time on it. Sums are those of the profile, to the nanosecond.
+ * Joins waits with blame. Both are shares of the same clock, that of a thread's waiting: they belong together where they have
+ * reached the same time on it. The sums equal those of the profile, to the nanosecond.
  */
 export function waitsOf(profile: Profile): Waits {
   const { rows, timeline } = profile;
@@ -91,7 +91,7 @@ function shares({ count, row, weights }: Timeline, type: number, waiterOf: (row:
   return found;
 }
 
-/** From the end on: a timeline that has dropped events lacks the oldest. */
+/** Joins from the end on, because a timeline that has dropped events lacks the oldest ones. */
 function join(waits: Shares, held: Shares, add: (waited: number, held: number, weight: number) => void): void {
   let wait = waits.event.length - 1;
   let left = waits.weight[wait] ?? 0;
@@ -108,22 +108,22 @@ function join(waits: Shares, held: Shares, add: (waited: number, held: number, w
   }
 }
 
-/** Whose waits: by row, whether it counts, on one of the two sides. */
+/** The choice of waits, on one of the two sides. */
 export interface Chosen {
   readonly side: "waited" | "held";
   readonly rows: Uint8Array;
   readonly range: Range | null;
-  /** By event, whether it counts; `null` where all do. */
+  /** Whether each event counts; `null` if all do. */
   readonly only: Uint8Array | null;
 }
 
-/** Calls back for each part of a wait that is chosen. */
+/** Calls `use` for each chosen part of a wait. */
 export function eachWait(waits: Waits, { side, rows, range, only }: Chosen, use: (at: number) => void): void {
   const of = waits[side];
   const whole = !rows.includes(0);
   for (let at = 0; at < waits.count; at++) {
     const row = of[at]!;
-    // A wait whose stack is not known counts where nothing is left out.
+    // A wait with an unknown stack counts only if nothing is left out.
     if (row === UNKNOWN ? !whole : !rows[row]) continue;
     if (only && !only[waits.events[side][at]!]) continue;
     if (range && !(waits.time[at]! > range.from && waits.time[at]! <= range.to)) continue;
@@ -131,7 +131,7 @@ export function eachWait(waits: Waits, { side, rows, range, only }: Chosen, use:
   }
 }
 
-/** By part of a wait, its line and its column in a matrix, as indices of their names. */
+/** The line and the column in a matrix for each part of a wait, as indices of their names. */
 export interface Keys {
   readonly line: Int32Array;
   readonly column: Int32Array;
@@ -139,7 +139,7 @@ export interface Keys {
   readonly columns: readonly string[];
 }
 
-/** Gives each part of a wait its names. */
+/** Assigns names to each part of a wait. */
 export function keysOf({ count }: Waits, line: (at: number) => string, column: (at: number) => string): Keys {
   const [lines, columns] = [new Map<string, number>(), new Map<string, number>()];
   const indices = (known: Map<string, number>, of: (at: number) => string) =>
@@ -152,27 +152,27 @@ export function keysOf({ count }: Waits, line: (at: number) => string, column: (
   return { line: indices(lines, line), column: indices(columns, column), lines: [...lines.keys()], columns: [...columns.keys()] };
 }
 
-const MOST = 40; // lines and columns that stand apart
+const MOST = 40; // lines and columns that are shown separately
 
-/** A side of a matrix: those with most weight, and all others as one after them. */
+/** A side of a matrix: the heaviest entries, followed by one for all others. */
 export interface Side {
   readonly names: readonly string[];
-  /** How many others there are. */
+  /** The number of the others. */
   readonly others: number;
-  /** By place, the last one is that of the others. */
+  /** The sums by place; the last one is that of the others. */
   readonly sums: Float64Array;
 }
 
-/** A matrix: lines wait behind columns. */
+/** A matrix in which lines wait behind columns. */
 export interface Matrix {
   readonly lines: Side;
   readonly columns: Side;
-  /** Line after line, each with a cell for the other columns; the line of the others is the last one. */
+  /** The cells line by line, each line with a cell for the other columns; the last line is that of the others. */
   readonly cells: Float64Array;
   readonly total: number;
 }
 
-/** The parts of waits that are chosen. */
+/** Returns the matrix of the chosen parts of waits. */
 export function matrix(waits: Waits, chosen: Chosen, keys: Keys): Matrix {
   const [lineSums, columnSums] = [new Float64Array(keys.lines.length), new Float64Array(keys.columns.length)];
   let total = 0;

@@ -1,4 +1,4 @@
-// The lists that a file has as JSON beside its samples.
+// The lists that a file stores as JSON besides its samples.
 
 import type { Requests } from "./profile";
 import { FormatError } from "./protobuf";
@@ -12,7 +12,7 @@ export function checkedRequests(text: string): Requests[] {
   }));
 }
 
-/** A list as JSON; none where there is no text. */
+/** Parses a list in JSON; empty if there is no text. */
 export function listOf(what: string, text: string): any[] {
   if (text === "") return [];
   let list: unknown;

@@ -1,14 +1,14 @@
-// Weights by line of source, and what calls a line and is called by it.
+// Weights by line of source, with the callers and callees of a line.
 
 import type { Profile } from "./profile";
 
-/** Lines of files, each by an index. */
+/** Lines of files, each with an index. */
 export class Lines {
   readonly paths: readonly string[];
-  /** By line, the index of its path, and its number from 1 on. */
+  /** The index of each line's path, and the line number from 1. */
   readonly path: Uint32Array;
   readonly number: Int32Array;
-  /** By frame, its line; -1 for what has none, as C. */
+  /** The line of each frame; -1 for a frame without one, such as C. */
   private readonly ofFrame: Int32Array;
 
   constructor(private readonly profile: Profile) {
@@ -43,7 +43,10 @@ export class Lines {
     return this.path.findIndex((it, line) => it === file && this.number[line] === number);
   }
 
-  /** By line, its weight where a stack ends in it, and where it is on the stack, which counts once. @param weights by row */
+  /**
+   * Returns the weight of each line: where a stack ends in it, and where it is on the stack, which counts once. @param weights
+   * by row
+   */
   sums(weights: Float64Array): { self: Float64Array; total: Float64Array } {
     const { rows } = this.profile;
     const [self, total] = [new Float64Array(this.count), new Float64Array(this.count)];
@@ -63,7 +66,10 @@ export class Lines {
     return { self, total };
   }
 
-  /** The frames that call a line, and those that it calls, each with the weight of the stacks in which it does; the heaviest first. */
+  /**
+   * Returns the frames that call a line, and those that it calls, each with the weight of the stacks in which it does; the
+   * heaviest first.
+   */
   around(line: number, weights: Float64Array): { callers: Related[]; callees: Related[] } {
     const { rows } = this.profile;
     const [callers, callees] = [new Map<number, number>(), new Map<number, number>()];
@@ -84,7 +90,7 @@ export class Lines {
   }
 }
 
-/** A frame beside a line. */
+/** A frame next to a line. */
 export interface Related {
   readonly frame: number;
   readonly weight: number;

@@ -1,27 +1,27 @@
-// Objects by class and by the place that allocated them: those that were allocated, and those that were live at the end.
+// Objects by class and by the place that allocated them: allocated objects, and those that were live at the end.
 
 import type { Profile } from "./profile";
 
 export const CLASS = "class";
 export const AGE = "age";
 
-/** What is known of objects, in the order of the sample types. */
+/** The measures of objects, in the order of the sample types. */
 export const TYPES = ["inuse_space", "inuse_objects", "alloc_space", "alloc_objects"] as const;
 
-/** Objects that are alike. */
+/** Objects with the same properties. */
 export interface Objects {
   readonly key: string;
   readonly class: string;
-  /** The function that a finding would name; -1 where it does not matter, or is not known. */
+  /** The function that a finding would name; -1 if it does not matter or is unknown. */
   readonly site: number;
   readonly age: string;
-  /** By column: in a table of one profile, in the order of `TYPES`. */
+  /** The weights by column: in a table of one profile, in the order of `TYPES`. */
   readonly weights: Float64Array;
 }
 
 export type Grouping = "both" | "class" | "site" | "age";
 
-/** Objects by what they have in common. @param columns the weights by row, at most as many as `TYPES` has */
+/** Groups objects by what they have in common. @param columns the weights by row, at most as many as `TYPES` has */
 export function objects(profile: Profile, sites: Int32Array, columns: readonly (Float64Array | null)[], by: Grouping): Objects[] {
   const { rows, labelSets } = profile;
   const labelOf = (name: string) => labelSets.map((set) => set.find(([it]) => it === name)?.[1] ?? "");
@@ -39,7 +39,7 @@ export function objects(profile: Profile, sites: Int32Array, columns: readonly (
   return [...found.values()];
 }
 
-/** The first number of an age, as `4 to 7`. */
+/** Returns the first number of an age, such as `4 to 7`. */
 export function youngest(age: string): number {
   return Number(/^\d+/.exec(age)?.[0] ?? Infinity);
 }

@@ -1,5 +1,5 @@
-// A profile under selections: what each view shows. It keeps what the last selections needed, so a change computes only what it
-// changes: time the weights, a transform the stacks.
+// A profile under selections, with the data of each view. The model keeps the data of the last selections, so a change computes
+// only what depends on it: time changes the weights, a transform the stacks.
 
 import { changes, Comparison, isWhole, type Change, type Side, type SideWeights } from "./comparison";
 import type { Facts } from "./facts";
@@ -17,23 +17,23 @@ import type { Tree, Weighed } from "./tree";
 import { Weights } from "./weights";
 import { eventsWithin } from "./within";
 
-/** A tree with its weights, and what a search lights up in it. */
+/** A tree with its weights, and the matches of a search in it. */
 export interface Stacks {
   readonly tree: Tree;
   readonly weighed: Weighed;
-  /** By node, whether its own function is searched for; `null` without a search. */
+  /** Whether each node's own function matches the search; `null` without a search. */
   readonly matched: Uint8Array | null;
-  /** The weight of all stacks that have such a function. */
+  /** The weight of all stacks with a matching function. */
   readonly found: number;
 }
 
-/** What a search matches, by node: its own function, and its own or one of its callers'. */
+/** The matches of a search by node: its own function, and its own or that of a caller. */
 interface Matched {
   readonly own: Uint8Array;
   readonly inside: Uint8Array;
 }
 
-/** Which tree: from the root, from the leaves, or what one function calls and who calls it. */
+/** The direction of a tree: from the root, from the leaves, or the callees or callers of one function. */
 export type Direction = "down" | "up" | { readonly callees: number } | { readonly callers: number };
 
 export class Model {
@@ -48,7 +48,7 @@ export class Model {
 
   readonly profile: Profile;
 
-  /** @param runOf in a page of two sides: by row, the index of its run */
+  /** Creates a model. @param runOf in a page of two sides: by row, the index of its run */
   constructor(
     profile: Profile,
     readonly facts: Facts,
@@ -64,7 +64,7 @@ export class Model {
     return this.profile.types[selection.type]!;
   }
 
-  /** By row, whether it is selected by all but time; stacks that a transform leaves out are not. */
+  /** Returns whether each row is selected, regardless of time; stacks that a transform leaves out are not. */
   rows(selection: Selection): Uint8Array {
     const { threads, states, labels, idle, type, transforms, side } = selection;
     const key = JSON.stringify([side, threads && [...threads], states && [...states], [...labels].map(([name, values]) => [name, ...values]), idle, type, transforms]);
@@ -77,18 +77,18 @@ export class Model {
     });
   }
 
-  /** By event, whether it is in a marker that is selected; `null` where none is. */
+  /** Returns whether each event is in a selected marker; `null` if no marker is selected. */
   only({ within }: Selection): Uint8Array | null {
     if (!within || !this.profile.timeline) return null;
     return this.inMarkers.of(JSON.stringify(within), () => eventsWithin(this.profile, within));
   }
 
-  /** The weight of each row under the selection. */
+  /** Returns the weight of each row under the selection. */
   rowWeights(selection: Selection): Float64Array {
     return this.weights.of(this.rows(selection), selection.type, selection.range, this.only(selection));
   }
 
-  /** By event, its weight under the selection; `null` without a timeline. */
+  /** Returns the weight of each event under the selection; `null` without a timeline. */
   eventWeights(selection: Selection): Float64Array | null {
     const { timeline } = this.profile;
     const column = timeline?.weights[selection.type];
@@ -114,13 +114,16 @@ export class Model {
     return { tree, weighed, matched: matched.own, found };
   }
 
-  /** The stacks of rows with weights of their own. */
+  /** Returns the stacks of rows with other weights. */
   stacksOf(transforms: readonly Transform[], weights: Float64Array): Stacks {
     const tree = this.tree(transforms);
     return { tree, weighed: tree.weigh(weights), matched: null, found: 0 };
   }
 
-  /** By row, the function that it counts for: the leaf; the innermost one in Ruby; or the one that a finding names, as the app's. */
+  /**
+   * Returns the function that each row counts for: the leaf, the innermost Ruby function, or the one that a finding names, such
+   * as the app's.
+   */
   owners(transforms: readonly Transform[], of: "leaf" | "ruby" | "site"): Int32Array {
     const { profile, names } = this;
     const kinds = {
@@ -140,7 +143,7 @@ export class Model {
     return boxes(stacks.weighed, root, least);
   }
 
-  /** The weight of the selection over all time, and of what is searched for in it. `null` without a timeline. */
+  /** Returns the weight of the selection over all time, and the matching part of it. `null` without a timeline. */
   heat(selection: Selection, most: number): Heat | null {
     if (!this.profile.timeline) return null;
     return heat(this.profile, selection.type, this.rows(selection), this.lit(selection), most, this.only(selection));
@@ -150,47 +153,50 @@ export class Model {
     return tracks(this.profile, selection.type, this.rows(selection), columns);
   }
 
-  /** The 95 % interval of the share of `part` in what is selected. */
+  /** Returns the 95 % interval of the share of `part` in the selection. */
   interval(selection: Selection, part: number): [low: number, high: number] {
     return interval(part, this.total(selection), this.samples(selection));
   }
 
-  /** The number of samples that were taken of what is selected. */
+  /** Returns the number of samples in the selection. */
   samples(selection: Selection): number {
     const type = this.profile.types.findIndex((it) => it.name === "samples");
     return type < 0 ? 0 : sum(this.weights.of(this.rows(selection), type, selection.range, this.only(selection)));
   }
 
-  /** The numbers of samples in the nodes of the tree of `stacks`; `null` if the profile does not count them. */
+  /** Returns the numbers of samples in the nodes of the tree of `stacks`; `null` if the profile does not count them. */
   counts(selection: Selection, direction: Direction = "down"): Weighed | null {
     const type = this.profile.types.findIndex((it) => it.name === "samples");
     if (type < 0) return null;
     return this.tree(selection.transforms, direction).weigh(this.weights.of(this.rows(selection), type, selection.range, this.only(selection)));
   }
 
-  /** Whether the page has two sides. */
+  /** Returns whether the page has two sides. */
   get isTwoSided(): boolean {
     return this.facts.comparison !== undefined && this.runOf !== null;
   }
 
-  /** Whether there is something to compare. */
+  /** Returns whether there is something to compare. */
   compares(selection: Selection): boolean {
     return this.isTwoSided || (selection.range !== null && selection.against !== null);
   }
 
-  /** What is selected, on both sides: by shares of each run, or by the weight of a run. Of two ranges, the earlier is the one before. */
+  /**
+   * Compares both sides of the selection: by shares of each run, or by the weight of a run. Of two ranges, the earlier is the
+   * one before.
+   */
   comparison(selection: Selection, absolute: boolean, direction: Direction = "down"): Comparison {
     return new Comparison(this.tree(selection.transforms, direction), this.side(selection, "before", absolute), this.side(selection, "after", absolute));
   }
 
-  /** The functions of both sides. */
+  /** Returns the functions of both sides. */
   changes(selection: Selection, total: boolean, absolute: boolean): Change[] {
     const type = this.type(selection).name;
     const known = this.facts.comparison?.changes.find((it) => it.type === type && it.total === total && it.absolute === absolute);
     return changes(this.comparison(selection, absolute), this.names, total, known && isWhole(selection) ? known : null);
   }
 
-  /** By row, what one run of a side weighs; the mean of its runs. */
+  /** Returns the weight of each row in one run of a side, as the mean of its runs. */
   weightsOf(selection: Selection, side: Side): Float64Array {
     return this.side(selection, side, true).weights;
   }
@@ -203,7 +209,7 @@ export class Model {
     return { weights: this.scaled(weights, side, absolute), samples: samples < 0 ? null : this.weights.of(rows, samples, range, only) };
   }
 
-  /** Weights as shares of their runs, or as the weights of one run; the mean of the runs of a side. */
+  /** Scales weights to shares of their runs, or to the weights of one run; the mean of the runs of a side. */
   private scaled(weights: Float64Array, side: Side, absolute: boolean): Float64Array {
     const runs = this.facts.comparison?.runs;
     const number = runs?.filter((it) => it.side === side).length ?? 1;
@@ -225,7 +231,7 @@ export class Model {
     });
   }
 
-  /** By row, whether its stack has a function that is searched for. */
+  /** Returns whether the stack of each row has a function that matches the search. */
   private lit(selection: Selection): Uint8Array | null {
     const tree = this.tree(selection.transforms);
     const matched = this.matched(selection.search, tree);
@@ -244,13 +250,13 @@ export class Model {
   }
 }
 
-/** The range of a side. */
+/** Returns the range of a side. */
 function rangeOf({ range, against }: Selection, side: Side): Range {
   const [earlier, later] = range!.from <= against!.from ? [range!, against!] : [against!, range!];
   return side === "before" ? earlier : later;
 }
 
-/** The last values that were computed, by key; for as long as `basis` is the same object. */
+/** A cache of the last computed values by key, valid for as long as `basis` is the same object. */
 class Memory<Value> {
   private readonly kept = new Map<string, { value: Value; basis: unknown }>();
 

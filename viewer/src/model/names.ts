@@ -1,23 +1,23 @@
-// The names of what is in a tree: functions, and states as leaves of stacks that do not run.
+// The names of nodes in a tree: functions, and states as leaves of stacks that do not run.
 
 import type { Facts, Origin } from "./facts";
 import type { Profile } from "./profile";
 
-/** The leaf of a state, for those in which a thread does not run. */
+/** The leaf of each state in which a thread does not run. */
 const LEAVES: Readonly<Record<string, string>> = { waiting: "(waiting)", gvl: "(waiting for the GVL)", runnable: "(no CPU)", blocked: "(blocked with the GVL)" };
 const HIDDEN = "(hidden)";
 
-/** Function indices of trees: first the profile's functions, then a leaf for each state. */
+/** The function indices of trees: first the profile's functions, then a leaf for each state. */
 export class Names {
   readonly count: number;
-  /** By function, its place in the order of names. */
+  /** The place of each function in the order of names. */
   readonly rank: Uint32Array;
   /** The functions in the order of names. */
   readonly ordered: Uint32Array;
-  /** The leaf of the first state: those before it are functions. */
+  /** The leaf of the first state: smaller indices are functions. */
   readonly firstLeaf: number;
   private readonly all: string[];
-  private readonly marks: Int32Array; // -1 is not known yet
+  private readonly marks: Int32Array; // -1 if unknown
 
   constructor(
     private readonly profile: Profile,
@@ -33,23 +33,26 @@ export class Names {
     this.firstLeaf = profile.functions.count;
   }
 
-  /** On one line, and harmless to a page. The root of a tree, -1, holds what transforms took all functions of. */
+  /**
+   * Returns the name on one line, harmless to a page. The root of a tree, -1, stands for stacks whose functions were all
+   * removed by transforms.
+   */
   name(of: number): string {
     return of < 0 ? HIDDEN : this.all[of] || "(no name)";
   }
 
-  /** A number that is the same for the same name. */
+  /** Returns a number that is the same for the same name. */
   mark(of: number): number {
     const known = this.marks[of]!;
     return known >= 0 ? known : (this.marks[of] = markOf(this.name(of)));
   }
 
-  /** The function of the leaf of a state; -1 where a thread runs in it. */
+  /** Returns the function of a state's leaf; -1 if a thread runs in that state. */
   leaf(state: number): number {
     return LEAVES[this.profile.states[state]!] ? this.profile.functions.count + state : -1;
   }
 
-  /** The index of the state that a leaf stands for, else -1. */
+  /** Returns the index of the state that a leaf stands for, or -1. */
   stateOf(of: number): number {
     return Math.max(-1, of - this.profile.functions.count);
   }
@@ -58,7 +61,7 @@ export class Names {
     return of >= this.firstLeaf;
   }
 
-  /** Short where that is known, with the first line of the function; empty for what has no place. */
+  /** Returns the path, short if a short one is known, with the first line of the function; empty if it has no place. */
   place(of: number): string {
     const path = this.path(of);
     const line = this.profile.functions.firstLine[of] ?? 0;
@@ -78,7 +81,7 @@ export class Names {
 
 const PLAIN = /^(?:[!-~](?:[ -~]*[!-~])?)?$/; // visible ASCII
 
-/** A text on one line. What is no visible character, or turns the direction of writing, becomes a blank. */
+/** Returns a text on one line. Characters that are invisible or change the writing direction become spaces. */
 export function clean(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(/[\p{Cc}\u2028\u2029\uFEFF\uFFFE\uFFFF\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu, " ").trim();

@@ -1,13 +1,16 @@
-// The function of a stack that a person looks for: what is in C works for its caller, and a gem for the app.
+// The function in a stack that a person looks for: C code works for its caller, and a gem for the app.
 
 import type { Names } from "./names";
 import type { Profile } from "./profile";
 import type { Tree } from "./tree";
 
-/** Whether a function is one to look for. */
+/** Returns whether a function is one to look for. */
 export type Looked = (of: number) => boolean;
 
-/** By row, the innermost function of its stack that is looked for, the first kind before the next, else the leaf; -1 for what is not in the tree. */
+/**
+ * Returns for each row the innermost function of its stack that is looked for, the first kind before the next, or else the
+ * leaf; -1 for a row that is not in the tree.
+ */
 export function owners(tree: Tree, names: Names, looked: readonly Looked[]): Int32Array {
   const found = tree.rowNode.map((node) => (node <= 0 ? -1 : leafOf(tree, names, node)));
   for (const isLooked of [...looked].reverse()) {
@@ -21,24 +24,24 @@ export function owners(tree: Tree, names: Names, looked: readonly Looked[]): Int
   return found;
 }
 
-/** A state's leaf is no function. */
+/** Returns the function of a leaf. A state's leaf is not a function. */
 function leafOf(tree: Tree, names: Names, node: number): number {
   const of = tree.functions[node]!;
   return names.isLeaf(of) ? tree.functions[tree.parent[node]!]! : of;
 }
 
-/** Whether a function is written in Ruby. */
+/** Returns whether a function is written in Ruby. */
 export function isRuby({ functions }: Profile, of: number): boolean {
   const path = functions.path[of];
   return path !== undefined && path !== "" && path !== "<cfunc>";
 }
 
-/** Whether it is so, and not a part of Ruby's core. */
+/** Returns whether a function is written in Ruby and is not part of Ruby's core. */
 export function isSite(profile: Profile, of: number): boolean {
   return isRuby(profile, of) && !profile.functions.path[of]!.startsWith("<internal:");
 }
 
-/** Whether it is the app's. The text of an executable, as `/usr/bin/puma`, only loads what it runs. */
+/** Returns whether a function belongs to the app. The text of an executable, such as `/usr/bin/puma`, only loads what it runs. */
 export function isAppSite(profile: Profile, names: Names, of: number): boolean {
   const executable = profile.functions.name[of] === "<main>" && /(^|\/)bin\/[^/]*$/.test(profile.functions.path[of]!) && !profile.functions.path[of]!.endsWith(".rb");
   return names.origin(of) === "app" && isSite(profile, of) && !executable;

@@ -1,18 +1,18 @@
-// A profile as the page holds it: columns of numbers, whose indices were checked when it was read.
+// A profile in the form used by the page: columns of numbers, whose indices were checked when it was read.
 
-/** What is measured, such as `cpu` in `nanoseconds`. */
+/** A sample type, such as `cpu` in `nanoseconds`. */
 export interface SampleType {
   readonly name: string;
   readonly unit: string;
 }
 
-/** Methods and blocks, a column for each thing that is known of them. */
+/** Methods and blocks, with a column for each property. */
 export interface Functions {
   readonly count: number;
   readonly name: readonly string[];
-  /** Absolute; `<cfunc>` for C; empty for what the profiler made up. */
+  /** The absolute path; `<cfunc>` for C; empty for a synthetic function. */
   readonly path: readonly string[];
-  /** From 1; 0 is unknown. */
+  /** The first line, from 1; 0 if it is unknown. */
   readonly firstLine: Int32Array;
 }
 
@@ -20,62 +20,62 @@ export interface Functions {
 export interface Frames {
   readonly count: number;
   readonly function: Uint32Array;
-  /** From 1; 0 is unknown. */
+  /** The line, from 1; 0 if it is unknown. */
   readonly line: Int32Array;
 }
 
-/** Aggregated samples: one row for each stack, thread, state and set of labels. */
+/** Aggregated samples: one row for each stack, thread, state and label set. */
 export interface Rows {
   readonly count: number;
   /** The stack of row `r` is `frames[start[r]]` (the leaf) to `frames[start[r + 1] - 1]` (the root). */
   readonly start: Uint32Array;
   readonly frames: Uint32Array;
   readonly thread: Uint32Array;
-  /** Index into `Profile.states`. */
+  /** The index into `Profile.states`. */
   readonly state: Uint8Array;
-  /** Index into `Profile.labelSets`. */
+  /** The index into `Profile.labelSets`. */
   readonly labels: Uint32Array;
   /** A column for each sample type. */
   readonly weights: readonly Float64Array[];
 }
 
-/** A thread, by its number in the kernel. */
+/** A thread, identified by its number in the kernel. */
 export interface Thread {
   readonly nativeId: number;
   readonly name: string;
 }
 
-/** Labels of samples, in the order in which the file has them. */
+/** The labels of samples, in the order of the file. */
 export type LabelSet = readonly (readonly [name: string, value: string])[];
 
-/** The shares that make up the weights of the rows, in the order of time. */
+/** The shares that make up the weights of the rows, in chronological order. */
 export interface Timeline {
   readonly count: number;
-  /** The number of events that were dropped, the oldest. */
+  /** The number of events that were dropped, which are the oldest. */
   readonly dropped: number;
-  /** By event: the end of the time that it weighs, ns since the start of the profile. Never falls. */
+  /** The end of the time that each event stands for, ns since the start of the profile. Never decreases. */
   readonly time: Float64Array;
   readonly row: Uint32Array;
-  /** A column for each sample type; `null` where all are 0. */
+  /** A column for each sample type; `null` if all values are 0. */
   readonly weights: readonly (Float64Array | null)[];
 }
 
-/** A span or a moment that the app told of. */
+/** An interval or an instant that the app recorded. */
 export interface Marker {
   readonly name: string;
-  /** Index into `Profile.threads`; -1 where the thread is in no sample. */
+  /** The index into `Profile.threads`; -1 if the thread is in no sample. */
   readonly thread: number;
-  /** Ns since the start of the profile; 0 for what began before. */
+  /** The start, ns since the start of the profile; 0 if it began before. */
   readonly start: number;
-  /** Ns; 0 is a moment. */
+  /** The duration in ns; 0 for an instant. */
   readonly duration: number;
 }
 
-/** Requests or jobs with the same labels, all that ended. */
+/** The requests or jobs with the same labels that ended. */
 export interface Requests {
   readonly labels: LabelSet;
   readonly count: number;
-  /** Ns of all of them, and of the longest. */
+  /** The durations of all of them together and of the longest, ns. */
   readonly total: number;
   readonly largest: number;
 }
@@ -83,17 +83,17 @@ export interface Requests {
 /** A profile. */
 export interface Profile {
   readonly types: readonly SampleType[];
-  /** Index into `types`. */
+  /** The index into `types`. */
   readonly defaultType: number;
-  /** Ms since 1970 UTC. */
+  /** The start, ms since 1970 UTC. */
   readonly startMs: number;
-  /** Ns. */
+  /** The duration in ns. */
   readonly duration: number;
   readonly functions: Functions;
   readonly frames: Frames;
   readonly rows: Rows;
   readonly threads: readonly Thread[];
-  /** The words of the file: `running`, `waiting`, `gvl`, `runnable`, `blocked`, `gc`. */
+  /** The words in the file: `running`, `waiting`, `gvl`, `runnable`, `blocked`, `gc`. */
   readonly states: readonly string[];
   readonly labelSets: readonly LabelSet[];
   readonly timeline: Timeline | null;

@@ -1,4 +1,4 @@
-// Reads protobuf's wire format, as far as a profile uses it. Nothing in the bytes is trusted.
+// A reader of protobuf's wire format, as far as a profile uses it. None of the bytes are trusted.
 
 /** The reason why bytes are not a profile that this page can show. */
 export class FormatError extends Error {}
@@ -15,7 +15,7 @@ const MOST_AT_ONCE = 2 ** 26; // bytes of texts
 const utf8 = new TextDecoder("utf-8");
 const latin1 = new TextDecoder("latin1");
 
-/** A place in a message, which moves on with each field that is read. */
+/** A position in a message, which advances with each field that is read. */
 export class Reader {
   constructor(
     private readonly bytes: Uint8Array,
@@ -23,7 +23,10 @@ export class Reader {
     private end = bytes.length,
   ) {}
 
-  /** The number of the next field, which has to be read or skipped before the one after it; -1 at the end of the message. */
+  /**
+   * Returns the number of the next field, which has to be read or skipped before the one after it; -1 at the end of the
+   * message.
+   */
   next(): number {
     if (this.at >= this.end) return -1;
     const key = this.number();
@@ -31,7 +34,7 @@ export class Reader {
     return Math.floor(key / 8);
   }
 
-  /** Goes into the message inside this field; returns what `leave` needs to go on after it. */
+  /** Enters the message inside this field; returns the value that `leave` needs to continue after it. */
   enter(): number {
     const outer = this.end;
     const { start, end } = this.span();
@@ -45,7 +48,7 @@ export class Reader {
     this.end = outer;
   }
 
-  /** A number without a sign. Beyond 2 ** 53 it is rounded. */
+  /** Reads an unsigned number. Beyond 2 ** 53 it is rounded. */
   number(): number {
     const { bytes, end } = this;
     let at = this.at;
@@ -64,29 +67,32 @@ export class Reader {
     throw new FormatError("a number in the profile has more than 64 bits");
   }
 
-  /** A number with a sign, in zigzag order. */
+  /** Reads a signed number in zigzag encoding. */
   signed(): number {
     return unzigzag(this.number());
   }
 
-  /** A text. Bytes that are not UTF-8 become U+FFFD. */
+  /** Reads a text. Bytes that are not UTF-8 become U+FFFD. */
   text(): string {
     const { start, end } = this.span();
     return utf8.decode(this.bytes.subarray(start, end));
   }
 
-  /** Where the text of this field is, to decode it later with others. */
+  /** Notes where the text of this field is, to decode it later together with others. */
   place(to: Numbers): void {
     const { start, end } = this.span();
     to.push(start);
     to.push(end);
   }
 
-  /** The texts at these places. Decoding each by itself takes longer than all else that is done with it. */
+  /**
+   * Returns the texts at these places. Decoding each text by itself would take longer than everything else that is done with
+   * it.
+   */
   texts(places: Numbers): string[] {
     const at = places.view();
     const [first, last] = [at[0] ?? 0, at.at(-1) ?? 0];
-    // In it, a place of the bytes is the same place of the text.
+    // In Latin-1, a position in the bytes is the same position in the text.
     const all = last - first <= MOST_AT_ONCE ? latin1.decode(this.bytes.subarray(first, last)) : null;
     return Array.from({ length: at.length / 2 }, (_, index) => {
       const [start, end] = [at[2 * index]!, at[2 * index + 1]!];
@@ -100,7 +106,7 @@ export class Reader {
     return bits < 0x80;
   }
 
-  /** The message inside this field. */
+  /** Returns a reader of the message inside this field. */
   message(): Reader {
     const { start, end } = this.span();
     return new Reader(this.bytes, start, end);
@@ -115,7 +121,7 @@ export class Reader {
     const { start, end } = this.span();
     const { bytes } = this;
     if (end > start && bytes[end - 1]! >= 0x80) throw new FormatError("the profile ends in the middle of a number");
-    // The last byte of a number is the only one below 128. So none of them goes on after the end.
+    // The last byte of a number is the only one below 128, so no number continues past the end.
     let count = 0;
     for (let at = start; at < end; at++) count += 1 - (bytes[at]! >> 7);
     const { all, from } = to.room(count);
@@ -163,12 +169,12 @@ function unzigzag(number: number): number {
   return number % 2 === 0 ? number / 2 : -(number + 1) / 2;
 }
 
-/** Numbers that grow in number: 8 bytes each, without a copy for each one. */
+/** A growing list of numbers of 8 bytes each, which is not copied for each one. */
 export class Numbers {
   private all: Float64Array<ArrayBuffer>;
   length = 0;
 
-  /** @param expected how many there will be, more or less; what is not used costs nothing */
+  /** Creates an empty list. @param expected the approximate number of entries; unused space costs nothing */
   constructor(expected = 64) {
     this.all = new Float64Array(Math.max(64, expected));
   }
@@ -182,7 +188,7 @@ export class Numbers {
     this.all[this.length++] = number;
   }
 
-  /** Room for so many more numbers, which the caller puts there: `all[from]` and on. */
+  /** Reserves room for `count` more numbers, which the caller writes from `all[from]` on. */
   room(count: number): { all: Float64Array; from: number } {
     const [from, needed] = [this.length, this.length + count];
     if (needed > this.all.length) {
@@ -194,7 +200,7 @@ export class Numbers {
     return { all: this.all, from };
   }
 
-  /** The numbers so far. Valid until the next `push`. */
+  /** Returns the numbers so far. Valid until the next `push`. */
   view(): Float64Array {
     return this.all.subarray(0, this.length);
   }

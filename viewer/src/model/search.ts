@@ -1,9 +1,12 @@
-// What a search matches: functions, and with them nodes of a tree and rows.
+// The matches of a search: functions and, with them, nodes of a tree and rows.
 
 import type { Names } from "./names";
 import type { Tree, Weighed } from "./tree";
 
-/** The expression of a search, without regard to case; `null` for none. A text that is no expression is searched as it is. */
+/**
+ * Returns the expression of a search, which ignores case; `null` for none. A text that is not an expression is searched
+ * literally.
+ */
 export function expression(text: string): RegExp | null {
   if (text === "") return null;
   try {
@@ -13,19 +16,19 @@ export function expression(text: string): RegExp | null {
   }
 }
 
-/** By function, whether its name or its place (`path:line`) matches. */
+/** Returns whether the name or the place (`path:line`) of each function matches. */
 export function matches(search: RegExp, names: Names): Uint8Array {
   return Uint8Array.from({ length: names.count }, (_, of) => Number(search.test(names.name(of)) || search.test(names.place(of))));
 }
 
-/** By node, whether it or one of its callers is `matched`. */
+/** Returns whether each node or one of its callers is `matched`. */
 export function under(tree: Tree, matched: Uint8Array): Uint8Array {
   const found = new Uint8Array(tree.count);
   for (let node = 1; node < tree.count; node++) found[node] = found[tree.parent[node]!]! | matched[node]!;
   return found;
 }
 
-/** The weight of the nodes that are `matched`, with all that they call. */
+/** Returns the weight of the nodes that are `matched`, with all their callees. */
 export function weightUnder(weighed: Weighed, matched: Uint8Array): number {
   const { tree } = weighed;
   const inside = under(tree, matched);
@@ -34,7 +37,7 @@ export function weightUnder(weighed: Weighed, matched: Uint8Array): number {
   return found;
 }
 
-/** The search for functions of this name alone. */
+/** Returns the search for functions with exactly this name. */
 export function exactly(name: string): string {
   return `^${name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}$`;
 }

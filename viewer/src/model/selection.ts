@@ -6,56 +6,56 @@ import type { Within } from "./within";
 
 /** A change to all stacks. Functions are indices into `Profile.functions`. */
 export type Transform =
-  /** Only stacks with this function, from its outermost call on. */
+  /** Keeps only stacks with this function, from its outermost call on. */
   | { readonly kind: "focus"; readonly function: number }
-  /** Only stacks without this function. */
+  /** Keeps only stacks without this function. */
   | { readonly kind: "drop"; readonly function: number }
-  /** Stacks without this function: its weight goes to its callers. */
+  /** Removes this function from stacks; its weight goes to its callers. */
   | { readonly kind: "merge"; readonly function: number }
-  /** A call of a function that is already on the stack counts as that one. */
+  /** Merges a call of a function with an outer call of it on the same stack. */
   | { readonly kind: "recursion" }
-  /** Of calls within gems, Ruby and C only the first is kept. */
+  /** Keeps only the first of consecutive calls within gems, Ruby and C. */
   | { readonly kind: "gems" }
-  /** Stacks without functions of gems, of Ruby and in C. */
+  /** Removes functions of gems, of Ruby and in C from stacks. */
   | { readonly kind: "app" };
 
-/** A range of time, ns since the start of the profile. An event is in it if it ends after `from` and not after `to`. */
+/** A range of time, ns since the start of the profile. Contains the events that end after `from` and not after `to`. */
 export interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** What is shown. `null` is all there is. */
+/** The selection that is shown. `null` selects everything. */
 export interface Selection {
-  /** Index into `Profile.types`. */
+  /** The index into `Profile.types`. */
   readonly type: number;
   readonly range: Range | null;
-  /** The range that is compared with that one. */
+  /** The range to compare with the first one. */
   readonly against: Range | null;
-  /** In a page of two sides, the one that is shown alone. */
+  /** The side that is shown alone, in a page of two sides. */
   readonly side: "before" | "after";
-  /** Indices into `Profile.threads`. */
+  /** The indices into `Profile.threads`. */
   readonly threads: ReadonlySet<number> | null;
-  /** Indices into `Profile.states`. */
+  /** The indices into `Profile.states`. */
   readonly states: ReadonlySet<number> | null;
-  /** By name of a label, the values of which a row has to have one; the empty one stands for a row without the label. */
+  /** The values by name of a label, of which a row has to have one; the empty value stands for a row without the label. */
   readonly labels: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Only what threads did inside of these markers. */
+  /** The markers to which threads are limited. */
   readonly within: Within | null;
-  /** Whether waits of idle threads are in it, which else are left out of wall clock time. */
+  /** Whether to include the waits of idle threads, which wall-clock time omits by default. */
   readonly idle: boolean;
-  /** A regular expression; it lights up what it matches and leaves nothing out. */
+  /** A regular expression that highlights matches and leaves nothing out. */
   readonly search: string;
-  /** In the order in which they are applied. */
+  /** The transforms in the order in which they are applied. */
   readonly transforms: readonly Transform[];
 }
 
-/** All of a profile, in its default sample type. */
+/** Returns the selection of a whole profile, in its default sample type. */
 export function everything(profile: Profile): Selection {
   return { type: profile.defaultType, range: null, against: null, side: "after", threads: null, states: null, labels: new Map(), within: null, idle: false, search: "", transforms: [] };
 }
 
-/** By row, whether it is selected: by all but time and transforms. */
+/** Returns whether each row is selected, regardless of time and transforms. */
 export function selectedRows(profile: Profile, facts: Facts, selection: Selection): Uint8Array {
   const { rows, labelSets } = profile;
   const rightLabels = labelSets.map((set) =>
@@ -75,7 +75,7 @@ export function selectedRows(profile: Profile, facts: Facts, selection: Selectio
   return selected;
 }
 
-/** By row, its weight: of `selectedRows`, in the range of time, and of these events alone. */
+/** Returns the weight of each row: of `selectedRows`, in the range of time, and only of these events. */
 export function weigh(profile: Profile, selected: Uint8Array, type: number, range: Range | null, only: Uint8Array | null = null): Float64Array {
   const { timeline } = profile;
   if ((range === null && only === null) || timeline === null) {
@@ -87,7 +87,7 @@ export function weigh(profile: Profile, selected: Uint8Array, type: number, rang
   return weighed(timeline, selected, type, range ? eventsIn(timeline, range) : { first: 0, end: timeline.count }, null, only);
 }
 
-/** The events of a range: `first` and all before `end`. */
+/** The events of a range: from `first` up to but excluding `end`. */
 export interface Events {
   readonly first: number;
   readonly end: number;
@@ -99,8 +99,8 @@ export function eventsIn({ time }: Timeline, range: Range): Events {
 }
 
 /**
- * By row, the weight of its events among these; from what it is among others on, if that is known. Then only the events of one
- * range alone are added or taken away, which is exact as long as all weights together are a whole number without a rest.
+ * Returns the weight of each row's events among these. If the weights for other events are known, only the events that are in
+ * one of the two ranges are added or subtracted. This is exact as long as all weights together are an exact integer.
  */
 export function weighed(timeline: Timeline, selected: Uint8Array, type: number, events: Events, before: { readonly events: Events; readonly weights: Float64Array } | null, only: Uint8Array | null = null): Float64Array {
   const column = timeline.weights[type];
@@ -124,13 +124,13 @@ export function weighed(timeline: Timeline, selected: Uint8Array, type: number, 
   return weights;
 }
 
-/** How many events are in one of two ranges alone. */
+/** Returns the number of events that are in only one of two ranges. */
 export function apart(one: Events, other: Events): number {
   const both = Math.max(0, Math.min(one.end, other.end) - Math.max(one.first, other.first));
   return one.end - one.first + other.end - other.first - 2 * both;
 }
 
-/** The index of the first number that is greater. `times` never falls. */
+/** Returns the index of the first number that is greater. `times` never decreases. */
 export function firstAfter(times: Float64Array, than: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {

@@ -1,10 +1,10 @@
-// How sure a share is.
+// The precision of a share.
 
 const NORMAL_95 = 1.959964;
 
 /**
- * The 95 % interval of a share that is `part` of `whole`, where `samples` were taken of the whole (Wilson's interval).
- * Samples of unlike weights are a little less sure than that.
+ * Returns the 95 % interval of a share that is `part` of `whole`, if `samples` were taken of the whole (Wilson's interval).
+ * With samples of different weights, the share is slightly less certain than that.
  */
 export function interval(part: number, whole: number, samples: number): [low: number, high: number] {
   if (!(whole > 0) || !(samples > 0)) return [0, 1];

@@ -1,20 +1,20 @@
-// The stacks of a profile as trees: as they are, changed by transforms, and from the leaf on.
+// The stacks of a profile as trees: as recorded, changed by transforms, and from the leaf on.
 
 import type { Names } from "./names";
 import type { Profile } from "./profile";
 import type { Transform } from "./selection";
 import { Tree, TreeBuilder } from "./tree";
 
-/** The place of what a transform left out. */
+/** The place of nodes that a transform left out. */
 const OUT = -1;
 
-/** The tree of all rows. A row that does not run ends in the leaf of its state. */
+/** Returns the tree of all rows. A row that does not run ends in the leaf of its state. */
 export function allStacks(profile: Profile, names: Names): Tree {
   const { rows, frames } = profile;
   const builder = new TreeBuilder(Math.max(rows.count * 2, rows.frames.length / 2));
   const rowNode = new Int32Array(rows.count);
   const leaves = Int32Array.from(profile.states, (_, state) => names.leaf(state));
-  // The stack of the row before and its nodes, from the root on: neighbours have most of it in common.
+  // The stack of the previous row and its nodes, from the root on: neighbours have most of it in common.
   const functions: number[] = [];
   const nodes: number[] = [];
   for (let row = 0; row < rows.count; row++) {
@@ -37,14 +37,14 @@ export function allStacks(profile: Profile, names: Names): Tree {
   return builder.tree(rowNode, names.rank);
 }
 
-/** The tree after one transform. */
+/** Returns the tree after one transform. */
 export function transformed(tree: Tree, transform: Transform, names: Names): Tree {
   const builder = new TreeBuilder();
   const to = new Int32Array(tree.count);
   const step = stepOf(transform, builder, names);
   for (let node = 1; node < tree.count; node++) {
     const caller = tree.parent[node]!;
-    // The root stands for itself, and for what is not in a focus yet.
+    // The root stands for itself, and for nodes that are not in a focus yet.
     to[node] = to[caller] === OUT ? OUT : step(to[caller]!, tree.functions[node]!);
   }
   const keeps = transform.kind !== "focus";
@@ -52,7 +52,7 @@ export function transformed(tree: Tree, transform: Transform, names: Names): Tre
   return builder.tree(rowNode, names.rank);
 }
 
-/** What becomes of a call of `of` by a node of the new tree. */
+/** Returns a function that maps a call of `of` by a node of the new tree. */
 function stepOf(transform: Transform, builder: TreeBuilder, names: Names): (caller: number, of: number) => number {
   const isForeign = (of: number) => of >= 0 && !names.isLeaf(of) && !["app", "synthetic"].includes(names.origin(of));
   switch (transform.kind) {
@@ -74,7 +74,7 @@ function stepOf(transform: Transform, builder: TreeBuilder, names: Names): (call
   }
 }
 
-/** The tree from the leaves on: who called them. States stand at its roots. */
+/** Returns the tree from the leaves on, which shows their callers. States are at its roots. */
 export function inverted(tree: Tree, names: Names): Tree {
   const builder = new TreeBuilder();
   const ends = new Map<number, number>();
@@ -92,11 +92,14 @@ export function inverted(tree: Tree, names: Names): Tree {
   return builder.tree(rowNode, names.rank);
 }
 
-/** The calls of one function as two trees: what it calls, with itself as root's callee, and who calls it, from it outwards. */
+/**
+ * Returns the calls of one function as two trees: its callees, with itself as the root's callee, and its callers, from it
+ * outwards.
+ */
 export function sandwich(tree: Tree, of: number, names: Names): { callees: Tree; callers: Tree } {
   const callees = new TreeBuilder();
   const callers = new TreeBuilder();
-  const within = new Int32Array(tree.count); // by node under a call: its place in the tree of callees
+  const within = new Int32Array(tree.count); // by node under a call, its place in the tree of callees
   const inner = new Int32Array(tree.rowNode.length).fill(OUT);
   const outer = new Int32Array(tree.rowNode.length).fill(OUT);
   for (let call = 1; call < tree.count; call++) {

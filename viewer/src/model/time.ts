@@ -1,28 +1,31 @@
-// The timeline in pictures: activity as cells of time, threads as tracks, and one thread's stacks in their order.
+// The timeline in pictures: activity as cells of time, threads as tracks, and one thread's stacks in order.
 
 import type { Profile } from "./profile";
 import type { Range } from "./selection";
 import { firstAfter } from "./selection";
 import type { Tree } from "./tree";
 
-/** Lengths of a column of cells that can be read off an axis, ns. */
+/** The lengths of a column of cells that can be read off an axis, ns. */
 const COLUMNS_NS = [1, 2, 5].flatMap((digit) => Array.from({ length: 12 }, (_, power) => digit * 10 ** (power + 6))).sort((one, other) => one - other);
 const CELLS = 25; // of a column
 
-/** Activity by time: columns go across, and the time within a column down. */
+/** Activity over time: columns go across, and the time within a column goes down. */
 export interface Heat {
   readonly columnNs: number;
   readonly columns: number;
-  /** The cells of a column. */
+  /** The number of cells in a column. */
   readonly rows: number;
-  /** Weight by cell, column after column. */
+  /** The weight of each cell, column by column. */
   readonly cells: Float64Array;
-  /** The part of it that `lit` rows have. */
+  /** The part of the weight that belongs to `lit` rows. */
   readonly lit: Float64Array;
   readonly largest: number;
 }
 
-/** The weight of `rows` by time, and the part of it that is `lit`, with at most `most` columns; of these events alone. */
+/**
+ * Returns the weight of `rows` over time, and the part of it that is `lit`, with at most `most` columns; only of the events in
+ * `only`.
+ */
 export function heat(profile: Profile, type: number, rows: Uint8Array, lit: Uint8Array | null, most: number, only: Uint8Array | null = null): Heat {
   const span = spanOf(profile);
   const columnNs = COLUMNS_NS.find((it) => span / it <= most) ?? span / most;
@@ -43,7 +46,7 @@ export interface Track {
   readonly total: number;
 }
 
-/** The tracks of all threads, the one with most weight first. */
+/** Returns the tracks of all threads, the heaviest first. */
 export function tracks(profile: Profile, type: number, rows: Uint8Array, columns: number): Track[] {
   const { thread, state } = profile.rows;
   const size = profile.states.length * columns;
@@ -56,13 +59,16 @@ export function tracks(profile: Profile, type: number, rows: Uint8Array, columns
   return found.sort((one, other) => other.total - one.total || one.thread - other.thread);
 }
 
-/** The time that the picture shows, ns. Events can end a little after the profile. */
+/** Returns the time that the picture shows, ns. Events can end slightly after the profile. */
 export function spanOf(profile: Profile): number {
   const time = profile.timeline?.time;
   return Math.max(profile.duration, time?.[time.length - 1] ?? 0, 1);
 }
 
-/** Spreads each event of `rows` over the time that it weighs, in cells of `cellNs`. Weights that are no time stay where they end. */
+/**
+ * Spreads each event of `rows` over the time that it stands for, in cells of `cellNs`. Weights that are not time stay where
+ * they end.
+ */
 function spread(profile: Profile, type: number, rows: Uint8Array, cellNs: number, cells: number, add: (row: number, cell: number, weight: number) => void, only: Uint8Array | null = null): void {
   const { timeline } = profile;
   const column = timeline?.weights[type];
@@ -82,7 +88,7 @@ function spread(profile: Profile, type: number, rows: Uint8Array, cellNs: number
       add(of, to, weight);
       continue;
     }
-    const each = weight / (end - start); // more than 1 where it began before the profile
+    const each = weight / (end - start); // more than 1 if the event began before the profile
     for (let cell = from; cell <= to; cell++) {
       const part = Math.min(end, cell === to ? end : (cell + 1) * cellNs) - Math.max(start, cell * cellNs);
       if (part > 0) add(of, cell, part * each);
@@ -99,8 +105,8 @@ export interface Call {
 }
 
 /**
- * The calls of one thread in the order of time, at most one in `least` ns at each depth. Neighbours with the same callers are one
- * call, if no more than `gap` ns lie between them.
+ * Returns the calls of one thread in chronological order, at most one in `least` ns at each depth. Neighbours with the same
+ * callers are merged if no more than `gap` ns lie between them.
  */
 export function chart(profile: Profile, tree: Tree, rows: Uint8Array, type: number, thread: number, range: Range, least: number, gap: number): Call[] {
   const timeline = profile.timeline;
@@ -127,11 +133,11 @@ export function chart(profile: Profile, tree: Tree, rows: Uint8Array, type: numb
     }
     open.length = length;
   };
-  // The events of the thread one after the other: those that end together, as the parts of one record do, stand in their order.
+  // The events of the thread one after the other. Those that end together, such as the parts of one record, keep their order.
   const ours = (event: number) => profile.rows.thread[row[event]!] === thread && column[event]! > 0;
   let [drawn, last, event] = [-Infinity, -Infinity, firstAfter(time, range.from)];
   while (event < count) {
-    // What ends before that is narrower than what can be drawn.
+    // An event that ends before that is too narrow to be drawn.
     const next = firstFrom(time, drawn + least, event);
     for (let at = next - 1; at >= event; at--) {
       if (!ours(at)) continue;
@@ -160,7 +166,10 @@ export function chart(profile: Profile, tree: Tree, rows: Uint8Array, type: numb
   return calls;
 }
 
-/** The index of the first number from `begin` on that is not less. `times` never falls. It is near more often than far. */
+/**
+ * Returns the index of the first number from `begin` on that is not less. `times` never decreases. The number is more often
+ * near than far.
+ */
 function firstFrom(times: Float64Array, than: number, begin: number): number {
   let step = 1;
   let low = begin;

@@ -1,26 +1,32 @@
-// Functions by weight, as `profiler report` has them.
+// Functions by weight, as in `profiler report`.
 
 import type { Names } from "./names";
 import type { Tree, Weighed } from "./tree";
 
 export interface TopRow {
-  /** -1 for what transforms took all functions of. */
+  /** The function; -1 for stacks whose functions were all removed by transforms. */
   readonly function: number;
-  /** Weight of the stacks that end in it. */
+  /** The weight of the stacks that end in the function. */
   readonly self: number;
-  /** Weight of the stacks that it is in; recursion does not count twice. */
+  /** The weight of the stacks that contain the function; recursion does not count twice. */
   readonly total: number;
 }
 
 export type TopOrder = "self" | "total" | "name";
 
-/** The functions of one tree. What does not depend on weights is found once, as a range that is drawn asks again and again. */
+/**
+ * The functions of one tree. Data that does not depend on weights is computed once, because dragging a range queries it
+ * repeatedly.
+ */
 export class Top {
-  /** By row in the tree's order, the function that its weight is the self weight of; `names.count` for none. */
+  /** The function whose self weight each row has, in the order of the tree's rows; `names.count` for none. */
   private readonly owner: Uint32Array;
-  /** By node, the function whose total has the node's; `names.count` for none, as where a caller is the same function. */
+  /**
+   * The function whose total includes the total of each node; `names.count` for none, such as where a caller is the same
+   * function.
+   */
   private readonly counted: Uint32Array;
-  /** The first nodes of chains. All nodes of a chain have the same rows, so the same weight. */
+  /** The first nodes of chains. All nodes of a chain have the same rows, and therefore the same weight. */
   private readonly chains: Uint32Array;
 
   constructor(
@@ -35,7 +41,7 @@ export class Top {
     for (let node = 1; node < count; node++) {
       const of = functions[node]!;
       const isLeaf = names.isLeaf(of);
-      // A state's leaf is no function: what it weighs belongs to the function that waits.
+      // A state's leaf is not a function: its weight belongs to the function that waits.
       const owner = isLeaf ? functions[parent[node]!]! : of;
       if (owner >= 0) this.owner.fill(owner, begin[node], begin[node + 1]);
       if (!isLeaf && outermost[node]) this.counted[node] = of;
@@ -45,7 +51,7 @@ export class Top {
     this.chains = chains.slice(0, found + 1);
   }
 
-  /** Every function that weighs something. */
+  /** Returns all functions that have weight. */
   rows(weighed: Weighed, order: TopOrder): TopRow[] {
     const { names, owner, counted, chains } = this;
     const self = new Float64Array(names.count + 1);
@@ -59,7 +65,7 @@ export class Top {
     }
     const hidden = self[names.count]!;
     const rows: TopRow[] = hidden > 0 ? [{ function: -1, self: hidden, total: hidden }] : [];
-    // In the order of names; sorting leaves those that are equal as they are.
+    // The rows are in the order of names; sorting keeps equal ones in that order.
     for (const of of names.ordered) {
       if (total[of]! > 0) rows.push({ function: of, self: self[of]!, total: total[of]! });
     }

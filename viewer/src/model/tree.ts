@@ -1,17 +1,19 @@
-// Call trees. A node is a place in columns; a parent stands before its children, and node 0 is the root above all stacks.
+// Call trees. A node is a place in columns. A parent comes before its children, and node 0 is the root above all stacks.
 
 const ROOT = 0;
 
-/** Builds a tree. The first callee of a node stands with it; the others are in a table of numbers, as there can be millions. */
+/**
+ * Builds a tree. The first callee of a node is stored with it; the others are in a table of numbers, as there can be millions.
+ */
 export class TreeBuilder {
   private parent: Int32Array<ArrayBuffer>;
   private function: Int32Array<ArrayBuffer>;
-  private first: Int32Array<ArrayBuffer>; // by node, the callee that came first; 0 is none, as nobody calls the root
-  private table = new Int32Array(4096); // places of nodes; 0 is free
+  private first: Int32Array<ArrayBuffer>; // the first callee of each node; 0 is none, as nothing calls the root
+  private table = new Int32Array(4096); // the places of nodes; 0 is free
   private inTable = 0;
   count = 1;
 
-  /** @param expected how many nodes there will be, more or less */
+  /** Creates an empty tree. @param expected the approximate number of nodes */
   constructor(expected = 1024) {
     const size = Math.max(1024, Math.ceil(expected));
     this.parent = new Int32Array(size);
@@ -29,7 +31,7 @@ export class TreeBuilder {
     return this.parent[node]!;
   }
 
-  /** The node of a function that `caller` calls. */
+  /** Returns the node of a function called by `caller`. */
   call(caller: number, of: number): number {
     const first = this.first[caller]!;
     if (first === 0) {
@@ -44,7 +46,7 @@ export class TreeBuilder {
     return new Tree(this.parent.slice(0, this.count), this.function.slice(0, this.count), rowNode, rank);
   }
 
-  /** The node of a callee that did not come first. */
+  /** Returns the node of a callee other than the first one. */
   private further(caller: number, of: number): number {
     const mask = this.table.length - 1;
     let slot = slotOf(caller, of) & mask;
@@ -97,25 +99,28 @@ function grown(numbers: Int32Array): Int32Array<ArrayBuffer> {
   return more;
 }
 
-/** The weights of the nodes of a tree, each computed when it is asked for: a tree has many more nodes than rows. */
+/** The weights of the nodes of a tree, each computed on demand: a tree has many more nodes than rows. */
 export class Weighed {
-  /** @param before by row in the tree's order, the weight of all before it; at last, of all */
+  /**
+   * Creates the weights. @param before by row in the tree's order, the weight of all rows before it; the last entry is the
+   * total
+   */
   constructor(
     readonly tree: Tree,
     private readonly before: Float64Array,
   ) {}
 
-  /** The weight of a row by its place in the tree's order. */
+  /** Returns the weight of a row by its place in the tree's order. */
   row(place: number): number {
     return this.before[place + 1]! - this.before[place]!;
   }
 
-  /** The weight of the stacks that end in a node. */
+  /** Returns the weight of the stacks that end in a node. */
   self(node: number): number {
     return this.before[this.tree.begin[node + 1]!]! - this.before[this.tree.begin[node]!]!;
   }
 
-  /** The same with those of its callees. */
+  /** Returns the weight of the stacks that end in a node or in its callees. */
   total(node: number): number {
     return this.before[this.tree.end[node]!]! - this.before[this.tree.begin[node]!]!;
   }
@@ -124,27 +129,31 @@ export class Weighed {
 export class Tree {
   readonly count: number;
   readonly parent: Int32Array;
-  /** The function of each node, -1 for the root. */
+  /** The function of each node; -1 for the root. */
   readonly functions: Int32Array;
   /** The node of each row; -1 for a row that is not in the tree. */
   readonly rowNode: Int32Array;
   readonly depth: Int32Array;
-  /** Children in the order of their functions' ranks; 0 where there is none. */
+  /** The children in the order of their functions' ranks; 0 if there are none. */
   readonly firstChild: Int32Array;
   readonly nextSibling: Int32Array;
-  /** Whether no caller of the node is the same function: such nodes' totals add up to the function's. */
+  /** Whether no caller of the node is the same function: the totals of such nodes add up to the function's. */
   readonly outermost: Uint8Array;
-  /** Where the rows of a node begin and end, with those of its callees, which come after its own; `begin` has one place more. */
+  /**
+   * The start and the end of each node's rows, including those of its callees, which come after its own; `begin` has one more
+   * entry.
+   */
   readonly begin: Uint32Array;
   readonly end: Uint32Array;
   /** The rows that are in the tree, in the order of their nodes. */
   readonly rows: Uint32Array;
 
   /**
-   * Puts the nodes into the order in which one walks through them, so that what belongs together stands together: sums over
-   * large trees are several times as fast.
+   * Sorts the nodes in the order in which they are walked, so that related nodes are adjacent: sums over large trees are
+   * several times as fast.
    *
-   * @param parent of each node in any order in which it stands after its parent; so do `functions` and `rowNode`
+   * @param parent of each node, in any order in which a node comes after its parent; `functions` and `rowNode` have the same
+   * order
    * @param rank by function, its place in the order of names
    */
   constructor(parent: Int32Array, functions: Int32Array, rowNode: Int32Array, rank: Uint32Array) {
@@ -164,7 +173,7 @@ export class Tree {
     this.rows = this.inOrder();
   }
 
-  /** @param weights by row */
+  /** Returns the tree with its weights. @param weights by row */
   weigh(weights: Float64Array): Weighed {
     const { rows } = this;
     const before = new Float64Array(rows.length + 1);
@@ -172,14 +181,14 @@ export class Tree {
     return new Weighed(this, before);
   }
 
-  /** The nodes from the root's callee to `node`. */
+  /** Returns the nodes from the root's callee to `node`. */
   path(node: number): number[] {
     const path = [];
     for (let it = node; it > 0; it = this.parent[it]!) path.push(it);
     return path.reverse();
   }
 
-  /** The rows in the order of their nodes; fills the columns of where those of a node are. */
+  /** Returns the rows in the order of their nodes, and fills the columns with the places of each node's rows. */
   private inOrder(): Uint32Array {
     const { rowNode, begin, end, parent } = this;
     for (const node of rowNode) if (node >= 0) begin[node + 1]! += 1;
@@ -195,10 +204,10 @@ export class Tree {
     return rows;
   }
 
-  /** Fills the columns, node after node; returns the place of each. */
+  /** Fills the columns, node by node, and returns the place of each node. */
   private walk(first: Int32Array, next: Int32Array, parent: Int32Array, functions: Int32Array, names: number): Int32Array {
     const places = new Int32Array(this.count);
-    const open = new Uint32Array(names); // by function, its nodes from the root to here
+    const open = new Uint32Array(names); // the nodes of each function on the path from the root
     let place = 0;
     let caller = ROOT; // in the new order
     let depth = 1;
@@ -220,7 +229,7 @@ export class Tree {
         node = child;
         continue;
       }
-      let last = place; // the node that is done, with all that it calls
+      let last = place; // the completed node, with all its callees
       while (next[node] === 0 && node > 0) {
         node = parent[node]!;
         if (node === ROOT) break;
@@ -238,7 +247,7 @@ export class Tree {
   }
 }
 
-/** By node, its first callee and its next sibling, in the order of their functions' ranks; 0 where there is none. */
+/** Returns the first callee and the next sibling of each node, in the order of their functions' ranks; 0 if there is none. */
 function linked(parent: Int32Array, functions: Int32Array, rank: Uint32Array): [first: Int32Array, next: Int32Array] {
   const [first, next] = [new Int32Array(parent.length), new Int32Array(parent.length)];
   for (let node = parent.length - 1; node > 0; node--) {
@@ -247,7 +256,7 @@ function linked(parent: Int32Array, functions: Int32Array, rank: Uint32Array): [
   }
   const siblings: number[] = [];
   for (let caller = 0; caller < parent.length; caller++) {
-    if (next[first[caller]!] === 0) continue; // most call one function
+    if (next[first[caller]!] === 0) continue; // most nodes call one function
     siblings.length = 0;
     for (let node = first[caller]!; node !== 0; node = next[node]!) siblings.push(node);
     siblings.sort((one, other) => rank[functions[one]!]! - rank[functions[other]!]!);

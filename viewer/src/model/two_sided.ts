@@ -1,4 +1,4 @@
-// Models of two sides: of a page that compares files, and of two periods of one process.
+// The models of two sides: of a page that compares files, and of two periods of one process.
 
 import { load } from "./decode";
 import type { Facts, Origin } from "./facts";
@@ -6,7 +6,7 @@ import { Model } from "./model";
 import type { Profile } from "./profile";
 import { united } from "./united";
 
-/** @param files the bytes of each run, in the order of the facts */
+/** Loads the model of two sides. @param files the bytes of each run, in the order of the facts */
 export async function twoSided(facts: Facts, files: readonly Uint8Array<ArrayBuffer>[]): Promise<Model> {
   const profiles = await Promise.all(files.map(load));
   const { profile, part } = united(profiles.map((profile, at) => ({ profile, functions: facts.comparison!.runs[at]!.functions })));
@@ -17,11 +17,11 @@ export async function twoSided(facts: Facts, files: readonly Uint8Array<ArrayBuf
 export interface Opened {
   readonly profile: Profile;
   readonly facts: Facts;
-  /** What people call it. */
+  /** The name that people know it by. */
   readonly name: string;
 }
 
-/** Compares two periods of one process: its functions are the same by name and place. Chances are not known of them. */
+/** Compares two periods of one process. Functions are the same if name and place are equal. Probabilities are unknown. */
 export function twoPeriods(before: Opened, after: Opened): Model {
   const places = new Map<string, number>();
   const origins: Origin[] = [];

@@ -1,9 +1,9 @@
-// Several profiles as one, whose rows remember the one that they came from.
+// Several profiles united in one, whose rows remember the profile that they came from.
 
 import { FormatError } from "./protobuf";
 import type { LabelSet, Profile, Rows, Thread } from "./profile";
 
-/** A profile and, by its functions, their indices among those of all. */
+/** A profile and, for each of its functions, the index among those of all profiles. */
 export interface Part {
   readonly profile: Profile;
   readonly functions: readonly number[];
@@ -11,11 +11,14 @@ export interface Part {
 
 export interface United {
   readonly profile: Profile;
-  /** By row, the index of its part. */
+  /** The index of the part that each row belongs to. */
   readonly part: Uint16Array;
 }
 
-/** The sample types are those that all parts have. Threads of one name are one, as numbers of the kernel differ between processes. There is no timeline. */
+/**
+ * Unites profiles. The sample types are those that all parts have. Threads with the same name are merged, as the kernel's
+ * numbers differ between processes. There is no timeline.
+ */
 export function united(parts: readonly Part[]): United {
   const first = parts[0]!.profile;
   const types = first.types.filter((type) => parts.every(({ profile }) => profile.types.some((it) => it.name === type.name)));
@@ -66,7 +69,7 @@ class Indices<Thing> {
   }
 }
 
-/** By index in one part, the indices in all. */
+/** For each index in one part, the index in all. */
 interface Places {
   readonly frames: number;
   readonly types: readonly number[];
@@ -118,7 +121,7 @@ class RowsBuilder {
   }
 }
 
-/** The functions of all parts, as the first part with it has each, and the frames of the parts one after the other. */
+/** Returns the functions of all parts, each as in the first part that has it, and the frames of the parts one after the other. */
 function functionsOf(parts: readonly Part[], frameCount: number): Pick<Profile, "functions" | "frames"> {
   const count = parts.reduce((most, it) => it.functions.reduce((one, other) => Math.max(one, other + 1), most), 0);
   const all = parts.reduce((sum, it) => sum + it.profile.functions.count, 0);

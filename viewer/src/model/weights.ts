@@ -1,4 +1,4 @@
-// The weights of rows under the last few selections. While a range is drawn, each is computed from the one before it.
+// The weights of rows under the last few selections. While a range is being dragged, each is computed from the one before.
 
 import type { Profile, Timeline } from "./profile";
 import { apart, eventsIn, sum, weigh, weighed, type Events, type Range } from "./selection";
@@ -15,13 +15,13 @@ interface Kept {
 }
 
 export class Weights {
-  /** The one that was used last stands last. */
+  /** The kept weights; the most recently used one is last. */
   private kept: readonly Kept[] = [];
   private readonly exact = new Map<number, boolean>();
 
   constructor(private readonly profile: Profile) {}
 
-  /** By row, its weight: of the selected ones, in the range, and of these events alone. */
+  /** Returns the weight of each row: of the selected ones, in the range, and only of the events in `only`. */
   of(rows: Uint8Array, type: number, range: Range | null, only: Uint8Array | null = null): Float64Array {
     const same = (it: Kept) => it.rows === rows && it.type === type && it.only === only;
     const known = this.kept.find((it) => same(it) && (it.range === range || (it.range?.from === range?.from && it.range?.to === range?.to)));
@@ -39,7 +39,7 @@ export class Weights {
     return { rows, type, only, range, events, weights: weighed(timeline, rows, type, events, before, only) };
   }
 
-  /** Whether sums of these weights have no rest, in whatever order they are added. */
+  /** Returns whether sums of these weights are exact, in whatever order they are added. */
   private isExact(timeline: Timeline, type: number): boolean {
     const known = this.exact.get(type) ?? sum(timeline.weights[type] ?? new Float64Array()) <= Number.MAX_SAFE_INTEGER;
     this.exact.set(type, known);

@@ -1,20 +1,20 @@
-// The events inside markers of a name: what a thread did during its requests, or during the longer ones of them.
+// The events inside markers of one name: what a thread did during its requests, or during the longer ones of them.
 
 import type { Marker, Profile } from "./profile";
 
-/** Which markers: those of a name, as long or longer. */
+/** The choice of markers: those of one name that are at least `least` long. */
 export interface Within {
   readonly marker: string;
-  /** Ns. */
+  /** The minimum duration, ns. */
   readonly least: number;
 }
 
-/** By event, whether it ends inside of such a marker of its thread. */
+/** Returns whether each event ends inside such a marker of its thread. */
 export function eventsWithin({ timeline, markers, rows, threads }: Profile, { marker, least }: Within): Uint8Array {
   const found = new Uint8Array(timeline?.count ?? 0);
   if (!timeline) return found;
   const spans = spansOf(markers.filter((it) => it.name === marker && it.duration >= least), threads.length);
-  const next = new Uint32Array(threads.length); // by thread, its first span that is not over
+  const next = new Uint32Array(threads.length); // the first span of each thread that has not ended
   for (let event = 0; event < timeline.count; event++) {
     const thread = rows.thread[timeline.row[event]!]!;
     const own = spans[thread]!;
@@ -27,7 +27,7 @@ export function eventsWithin({ timeline, markers, rows, threads }: Profile, { ma
   return found;
 }
 
-/** By thread, the times of its markers, in their order and apart from each other. */
+/** Returns the times of each thread's markers, in order and without overlaps. */
 function spansOf(markers: readonly Marker[], threads: number): { from: number; to: number }[][] {
   const spans = Array.from({ length: threads }, (): { from: number; to: number }[] => []);
   for (const { thread, start, duration } of [...markers].sort((one, other) => one.start - other.start)) {
@@ -39,18 +39,18 @@ function spansOf(markers: readonly Marker[], threads: number): { from: number; t
   return spans;
 }
 
-/** Markers of one name. */
+/** The markers of one name. */
 export interface MarkerSum {
   readonly name: string;
   count: number;
-  /** Ns of all of them, and of the longest. */
+  /** The durations of all of them together and of the longest, ns. */
   total: number;
   largest: number;
-  /** What was measured inside of them. */
+  /** The weight that was measured inside them. */
   weight: number;
 }
 
-/** Markers by name, those with most time first. @param weights by event; `null` without a timeline */
+/** Sums markers by name, those with the most time first. @param weights by event; `null` without a timeline */
 export function markerSums({ timeline, rows, threads }: Profile, markers: readonly Marker[], weights: Float64Array | null): MarkerSum[] {
   const sums = new Map<string, MarkerSum>();
   const byThread = threads.map((): { from: number; to: number; sum: MarkerSum }[] => []);
@@ -73,7 +73,7 @@ export function markerSums({ timeline, rows, threads }: Profile, markers: readon
       const own = byThread[thread]!;
       for (; next[thread]! < own.length && own[next[thread]!]!.from < time; next[thread]!++) open[thread]!.push(own[next[thread]!]!);
       open[thread] = open[thread]!.filter((it) => it.to >= time);
-      // A marker in one of the same name counts once.
+      // A marker inside another one of the same name counts once.
       for (const sum of new Set(open[thread]!.map((it) => it.sum))) sum.weight += weight;
     }
   }

@@ -1,4 +1,4 @@
-// A time axis that people can read.
+// A time axis for people.
 
 import type { Range } from "../model/selection";
 import { widthOf } from "./lettering";
@@ -12,7 +12,7 @@ const STEPS = [
   ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21_600, 43_200, 86_400, 604_800].map((it) => it * SECOND),
 ].sort((one, other) => one - other);
 
-/** A point of the axis, ns since the start, and what stands there. */
+/** A point of the axis, ns since the start, and its label. */
 export interface Tick {
   readonly at: number;
   readonly label: string;
@@ -26,7 +26,7 @@ export function ticks(range: Range, width: number): Tick[] {
   return found;
 }
 
-/** A moment, as exact as `step` needs it: `120 ms`, `1.25 s`, `3:20`, `1:03:20`. */
+/** Formats an instant, as precisely as `step` requires: `120 ms`, `1.25 s`, `3:20`, `1:03:20`. */
 export function moment(at: number, step: number): string {
   if (at === 0) return "0";
   if (at < 1e6 && step < 1e6) return `${trimmed(at / 1e3, step / 1e3)} us`;
@@ -37,7 +37,7 @@ export function moment(at: number, step: number): string {
   return parts.slice(seconds < 3600 ? 1 : 0).map((it, place) => (place === 0 ? String(it) : String(it).padStart(2, "0"))).join(":");
 }
 
-/** A range in words: `1.20 s to 1.45 s`. */
+/** Formats a range: `1.20 s to 1.45 s`. */
 export function rangeText({ from, to }: Range): string {
   const step = 10 ** Math.floor(Math.log10(Math.max(1, (to - from) / 50)));
   return `${moment(Math.round(from / step) * step, step)} to ${moment(Math.round(to / step) * step, step)}`;

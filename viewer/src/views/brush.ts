@@ -2,13 +2,13 @@
 
 import type { Range } from "../model/selection";
 
-const EDGE = 6; // px around an edge in which it can be taken
-const LEAST = 3; // px that a range has to have
+const EDGE = 6; // px around an edge in which it can be grabbed
+const LEAST = 3; // px, the minimum width of a range
 
-/** What is being dragged: the new range from a fixed end on, or all of it. */
+/** The object of a drag: a new range from a fixed end on, or the whole range. */
 export type Drag = { readonly fixed: number } | { readonly whole: Range; readonly from: number };
 
-/** Times and places of a strip `width` px wide that shows `span` ns. */
+/** The times and positions of a strip that is `width` px wide and shows `span` ns. */
 export class Brush {
   constructor(
     private readonly span: number,
@@ -23,12 +23,12 @@ export class Brush {
     return (time / this.span) * this.width;
   }
 
-  /** Whether an edge of the range is at `x`. */
+  /** Returns whether an edge of the range is at `x`. */
   isEdge(x: number, range: Range | null): boolean {
     return range !== null && (Math.abs(this.xOf(range.from) - x) <= EDGE || Math.abs(this.xOf(range.to) - x) <= EDGE);
   }
 
-  /** A drag that begins at `x`: of an edge, of the whole range, or of a new one. */
+  /** Begins a drag at `x`: of an edge, of the whole range, or of a new range. */
   begin(x: number, range: Range | null, whole: boolean): Drag {
     if (range && Math.abs(this.xOf(range.from) - x) <= EDGE) return { fixed: range.to };
     if (range && Math.abs(this.xOf(range.to) - x) <= EDGE) return { fixed: range.from };
@@ -36,7 +36,7 @@ export class Brush {
     return { fixed: this.timeAt(x) };
   }
 
-  /** The range once the drag is at `x`; `null` while it is too short. */
+  /** Returns the range once the drag is at `x`; `null` while it is too short. */
   drag(drag: Drag, x: number): Range | null {
     const time = this.timeAt(x);
     if ("whole" in drag) return this.moved(drag.whole, time - drag.from);
@@ -44,14 +44,14 @@ export class Brush {
     return ((range.to - range.from) / this.span) * this.width < LEAST ? null : range;
   }
 
-  /** The range moved by a time, as far as there is room. */
+  /** Returns the range moved by a time, as far as there is room. */
   moved(range: Range, by: number): Range {
     const length = range.to - range.from;
     const from = Math.max(0, Math.min(this.span - length, range.from + by));
     return { from, to: from + length };
   }
 
-  /** The range after a key; the same range if the key has no meaning. */
+  /** Returns the range after a key; the same range if the key has no meaning. */
   key(key: string, shift: boolean, range: Range | null): Range | null {
     const now = range ?? { from: this.span * 0.4, to: this.span * 0.6 };
     const length = now.to - now.from;

@@ -55,7 +55,7 @@ function Table({ rows }: { rows: readonly Change[] }) {
     setAt(to);
     reveal(scroller.current!, to);
   };
-  /** Lights the function up in the differential flame graph. */
+  /** Highlights the function in the differential flame graph. */
   const open = ({ function: of }: Change) => {
     const search = exactly(model.names.name(of));
     app.store.put({ selection: { ...selection, search }, view: { ...state.view, tab: "difference", zoom: [] } }, "");

@@ -1,4 +1,4 @@
-// The picture of a flame chart: the calls of threads in the order of time.
+// The picture of a flame chart: the calls of threads in chronological order.
 
 import { clean, type Names } from "../model/names";
 import type { Marker } from "../model/profile";
@@ -14,10 +14,10 @@ import { mix, theme, type Theme } from "./theme";
 
 export const AXIS = 22; // px
 const HEAD = 20; // px, the height of a thread's name
-const MARKS = 16; // px, the height of its markers, if it has some
+const MARKS = 16; // px, the height of its markers, if it has any
 const ROOM = 8; // px, beneath a thread
 const PAD = 4; // px, before the text
-const TEXT_LEAST = 22; // px, a box with text in it
+const TEXT_LEAST = 22; // px, the minimum width of a box with text
 
 /** The calls and markers of one thread. */
 export interface Lane {
@@ -29,27 +29,27 @@ export interface Lane {
 
 interface PlacedLane extends Lane {
   readonly top: number;
-  /** The top of its calls, px. */
+  /** The top of the calls, px. */
   readonly callsTop: number;
-  /** By depth, its calls in the order of time. */
+  /** The calls by depth, in chronological order. */
   readonly rows: readonly (readonly Call[])[];
 }
 
-/** A box, px. */
+/** A box, in px. */
 export interface Box {
   readonly left: number;
   readonly top: number;
   readonly width: number;
 }
 
-/** Where a call is, whatever range the picture shows: in which lane, how deep, and a moment of it. */
+/** The place of a call, whatever range the picture shows: its lane, its depth, and an instant inside it. */
 export interface CallPlace {
   readonly thread: number;
   readonly depth: number;
   readonly time: number;
 }
 
-/** Lanes of threads under each other, for a range of time. */
+/** The lanes of threads below each other, for a range of time. */
 export class ChartPicture implements Picture {
   readonly height: number;
   private readonly lanes: readonly PlacedLane[];
@@ -78,7 +78,7 @@ export class ChartPicture implements Picture {
     return this.range.from + (x / this.width) * (this.range.to - this.range.from);
   }
 
-  /** The call at a point. */
+  /** Returns the call at a point. */
   at(x: number, y: number): CallPlace | null {
     const lane = this.lanes.findLast((it) => it.top <= y);
     if (!lane) return null;
@@ -87,14 +87,14 @@ export class ChartPicture implements Picture {
     return call && this.xOf(call.to) + 1 >= x ? place : null;
   }
 
-  /** The marker at a point: the last one that was painted there. */
+  /** Returns the marker at a point: the last one that was painted there. */
   markerAt(x: number, y: number): Marker | null {
     const lane = this.lanes.findLast((it) => it.top <= y);
     if (!lane || y < lane.top + HEAD || y >= lane.callsTop) return null;
     return lane.markers.findLast((it) => this.xOf(it.start) <= x && Math.max(this.xOf(it.start) + 3, this.xOf(it.start + it.duration)) >= x) ?? null;
   }
 
-  /** The call of a place, `null` if the picture does not have it. */
+  /** Returns the call at a place; `null` if the picture does not have it. */
   call(place: CallPlace): Call | null {
     const call = this.last(place);
     return call && this.xOf(call.to) + 1 >= this.xOf(place.time) ? call : null;
@@ -105,7 +105,7 @@ export class ChartPicture implements Picture {
     return { top: this.laneOf(thread)!.callsTop + depth * BOX, left, width: Math.max(1, Math.min(this.width, this.xOf(call.to)) - left) };
   }
 
-  /** Where a key leads to: the caller, the longest callee, the call before or after, or the lane above or below. */
+  /** Returns the target of a key: the caller, the longest callee, the call before or after, or the lane above or below. */
   next(from: CallPlace | null, key: string): CallPlace | null {
     const at = from && this.call(from);
     if (!from || !at) return this.first(0);
@@ -129,7 +129,10 @@ export class ChartPicture implements Picture {
     }
   }
 
-  /** The next call that a search matches, or the last one, lane by lane in the order of time; the same one where there is no other. */
+  /**
+   * Returns the next or the previous call that matches the search, lane by lane in chronological order; the same one if there
+   * is no other.
+   */
   nextMatch(from: CallPlace | null, step: 1 | -1): CallPlace | null {
     const calls = this.lanes.flatMap((lane) => lane.calls.map((call) => ({ thread: lane.thread, call })).sort((one, other) => one.call.from - other.call.from || one.call.depth - other.call.depth));
     const at = from && this.call(from);
@@ -137,7 +140,7 @@ export class ChartPicture implements Picture {
     return next ? placeOf(next.thread, next.call) : from;
   }
 
-  /** The longest of the first calls of a lane; `null` where there is none. */
+  /** Returns the longest of the first calls of a lane; `null` if there are none. */
   private first(lane: number): CallPlace | null {
     const row = this.lanes[lane]?.rows[0] ?? [];
     const longest = row.reduce<Call | null>((one, other) => (one && length(one) >= length(other) ? one : other), null);
@@ -148,7 +151,7 @@ export class ChartPicture implements Picture {
     return this.lanes.find((it) => it.thread === thread);
   }
 
-  /** The last call at its depth that begins at or before the moment. */
+  /** Returns the last call at its depth that begins at or before the instant. */
   private last({ thread, depth, time }: CallPlace): Call | null {
     const row = this.laneOf(thread)?.rows[depth];
     if (!row) return null;
@@ -161,7 +164,7 @@ export class ChartPicture implements Picture {
     return row[low - 1] ?? null;
   }
 
-  /** What is between two heights; the axis stays at the top. */
+  /** Paints the part between two heights; the axis stays at the top. */
   paint(surface: Surface, from = 0, to = this.height): void {
     const colors = theme();
     for (const lane of this.lanes) {

@@ -1,4 +1,4 @@
-// The flame chart: what threads called, in the order of time.
+// The flame chart: the calls of threads, in chronological order.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { clean } from "../model/names";
@@ -20,7 +20,7 @@ import { treeText } from "./texts";
 import { Tip, type TipPlace, type TipText } from "./tip";
 import { brief, threadName } from "./words";
 
-const LEAST_NS = 20_000; // that the chart shows
+const LEAST_NS = 20_000; // the shortest range that the chart shows
 const MOST_LANES = 20;
 const WALK = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown"]);
 
@@ -41,7 +41,7 @@ function Chart() {
   const top = useScroll(scroller);
   const [tip, setTip] = useState<TipPlace | null>(null);
   const [hovered, setHovered] = useState<CallPlace | null>(null);
-  const [current, setCurrent] = useState<CallPlace | null>(null); // the call that keys walk from
+  const [current, setCurrent] = useState<CallPlace | null>(null); // the call from which keys move
   const drag = useRef<{ x: number; y: number; range: Range; top: number; moved: boolean } | null>(null);
   const limits = selection.range ?? { from: 0, to: spanOf(model.profile) };
   const range = within(state.view.window ?? limits, limits);
@@ -193,7 +193,7 @@ function Chart() {
   );
 }
 
-/** The threads of the chart: those that were chosen for it, else those of the selection, else the busiest. */
+/** Returns the threads of the chart: those chosen for it, or else those of the selection, or else the busiest. */
 function lanesOf({ sums, state }: App): number[] {
   const weights = sums.by(state.selection, "thread");
   const chosen = state.view.lanes ?? state.selection.threads;
@@ -233,7 +233,7 @@ function callTip(app: App, { node, from, to }: Call): TipText {
   return { ...tip, rows: [["this call", `${duration(to - from)}, at ${at(from, to - from)}`], ...tip.rows] };
 }
 
-/** The start of something that took a while, as exact as that needs. */
+/** Formats the start of something that took a while, as precisely as its duration requires. */
 function at(start: number, ns: number): string {
   const step = 10 ** Math.floor(Math.log10(Math.max(1, ns / 20)));
   return moment(Math.round(start / step) * step, step);

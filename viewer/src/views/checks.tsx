@@ -1,4 +1,4 @@
-// A popover in which one chooses some of many.
+// A popover for choosing some of many entries.
 
 import { useState } from "preact/hooks";
 import { percent } from "../model/units";
@@ -8,7 +8,7 @@ export interface Choice {
   readonly key: string;
   readonly text: string;
   readonly weight: number;
-  /** The class of the dot before it. */
+  /** The class of the dot before the entry. */
   readonly dot?: string;
 }
 
@@ -16,13 +16,13 @@ export interface ChecksProps {
   readonly label: string;
   readonly name: string;
   readonly choices: () => readonly Choice[];
-  /** `null` is all of them. */
+  /** The chosen entries; `null` means all of them. */
   readonly chosen: ReadonlySet<string> | null;
   readonly onChange: (chosen: ReadonlySet<string> | null) => void;
 }
 
-const MANY = 8; // from which on they can be searched
-const MOST = 200; // that are shown
+const MANY = 8; // the number from which entries can be searched
+const MOST = 200; // the maximum number that is shown
 
 export function Checks({ label, name, choices, chosen, onChange }: ChecksProps) {
   return (

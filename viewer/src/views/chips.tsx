@@ -1,4 +1,4 @@
-// What is selected, as chips that can be taken away, and the sum of it.
+// The selection, as chips that can be removed, and its sum.
 
 import { clean } from "../model/names";
 import type { Transform } from "../model/selection";
@@ -59,7 +59,7 @@ export function Chips() {
   );
 }
 
-/** The sum of what is selected. */
+/** The sum of the selection. */
 function SideTotal() {
   const { model, sums, state } = useApp();
   const { selection } = state;
@@ -89,7 +89,7 @@ function BothTotals() {
   );
 }
 
-/** The transforms with one more, or without it if it is among them. */
+/** Returns the transforms with one more, or without it if it is among them. */
 export function toggled(transforms: readonly Transform[], kind: "app" | "gems" | "recursion"): Transform[] {
   const others = transforms.filter((it) => it.kind !== kind);
   return others.length < transforms.length ? others : [...transforms, { kind }];

@@ -1,4 +1,4 @@
-// How two sides are compared: by shares or by weights, and what else a view has to choose.
+// The bar that chooses how two sides are compared: by shares or by weights, and the other options of a view.
 
 import type { ComponentChildren } from "preact";
 import { useApp } from "./context";

@@ -1,4 +1,4 @@
-// What every view is given: the model, the store, and what is selected now.
+// The context of every view: the model, the store, and the current selection.
 
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -8,10 +8,10 @@ import type { Sums } from "./sums";
 import type { Picture } from "./surface";
 import type { State } from "./view";
 
-/** What can be taken from the view that is shown. */
+/** The exports of the view that is shown. */
 export interface Takeout {
   readonly text: () => string;
-  /** `null` where the view has none. */
+  /** The picture; `null` if the view has none. */
   readonly picture: () => Picture | null;
 }
 
@@ -22,22 +22,22 @@ export interface App {
   readonly state: State;
   /** The packed bytes of the profile. */
   readonly file: Uint8Array<ArrayBuffer>;
-  /** Of the view that is shown; each view puts its own here. */
+  /** The exports of the view that is shown; each view sets its own. */
   readonly takeout: { current: Takeout | null };
-  /** Opens the menu of a function at a place of the window. */
+  /** Opens the menu of a function at a position in the window. */
   readonly openMenu: (target: MenuTarget) => void;
-  /** Says a short sentence at the edge of the page. */
+  /** Shows a short sentence at the edge of the page. */
   readonly say: (text: string) => void;
 }
 
-/** What the menu of a function is about. */
+/** The subject of a function's menu. */
 export interface MenuTarget {
   readonly function: number;
   readonly x: number;
   readonly y: number;
   /** The functions of the stack, from the root on. */
   readonly stack: readonly number[];
-  /** Shows this box over the full width, where that can be. */
+  /** Shows this box over the full width, if that is possible. */
   readonly zoom: (() => void) | null;
 }
 

@@ -1,4 +1,4 @@
-// The page of a directory: how busy each process was in each minute. A cell opens its period; two can be compared.
+// The page of a directory: how busy each process was in each minute. A cell opens its period; two periods can be compared.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { grid, type Grid } from "../model/days";
@@ -14,7 +14,7 @@ import { brief } from "./words";
 
 const ROW = 16; // px
 const AXIS = 20; // px
-const LABEL = 96; // px before the cells
+const LABEL = 96; // px in front of the cells
 
 /** A period that is shown, and the one that it is compared with. */
 export interface Shown {
@@ -61,7 +61,7 @@ export function Days({ index, open }: { index: IndexFacts; open: (shown: Shown) 
   );
 }
 
-/** Two periods, the earlier one before. */
+/** Returns two periods with the earlier one as the one before. */
 function inOrder(parts: readonly PeriodPart[], one: number, other: number): Shown {
   return parts[one]!.from <= parts[other]!.from ? { part: other, before: one } : { part: one, before: other };
 }
@@ -80,7 +80,7 @@ function ProcessMap({ process, index, marked, choose }: MapProps) {
   const { width } = useSize(own);
   const [tip, setTip] = useState<TipPlace | null>(null);
   const [hovered, setHovered] = useState(-1); // a cell
-  const [current, setCurrent] = useState(-1); // the cell that keys walk from
+  const [current, setCurrent] = useState(-1); // the cell from which keys move
   const height = map.rows * ROW + AXIS;
   const lit = hovered >= 0 ? hovered : current;
   usePaint(canvas, { width, height }, (surface, colors) => paint(surface, colors, map, width, lit, marked), [map, lit, marked]);
@@ -184,13 +184,13 @@ function cellText(index: IndexFacts, map: Grid, cell: number): TipText {
 function rowLabel(map: Grid, row: number): string {
   const at = map.first + row * map.rowMs;
   if (map.columns !== 60) return day(at);
-  // The day stands at its first hour.
+  // The date is shown at the first hour of each day.
   return row === 0 || clock(at) === "00:00" ? `${day(at)} ${clock(at)}` : clock(at);
 }
 
 const local = (part: number) => part - new Date(part).getTimezoneOffset() * 60_000;
 
-/** When a period was: `Nov 27 12:00 to 12:10`. */
+/** Formats the time of a period: `Nov 27 12:00 to 12:10`. */
 export function spanText({ from, to }: PeriodPart): string {
   return `${day(local(from))} ${clock(local(from))} to ${clock(local(to))}`;
 }

@@ -1,4 +1,4 @@
-// The look of a differential flame graph: red is more, blue is less; stacks that are new or gone have colours of their own.
+// The look of a differential flame graph: red is more, blue is less; stacks that are new or gone have their own colours.
 
 import type { Comparison } from "../model/comparison";
 import type { Names } from "../model/names";
@@ -7,7 +7,7 @@ import type { Look } from "./flame_picture";
 import { delta } from "./difference_words";
 import { mix } from "./theme";
 
-const LEAST = 0.0005; // of the larger side; a smaller change has no remark
+const LEAST = 0.0005; // of the larger side; smaller changes have no remark
 
 export function differenceLook(comparison: Comparison, names: Names, absolute: boolean, type: SampleType): Look {
   const { before, after, totals } = comparison;
@@ -15,7 +15,7 @@ export function differenceLook(comparison: Comparison, names: Names, absolute: b
   return {
     color(theme, node) {
       const change = comparison.change(node);
-      // Few samples make a new or a gone stack as pale as any other change.
+      // With few samples, a new or gone stack is as pale as any other change.
       const full = comparison.isNew(node) ? theme.added : comparison.isGone(node) ? theme.gone : change > 0 ? theme.more : theme.less;
       return mix(theme.same, full, Math.min(1, Math.sqrt(Math.abs(change)) * 1.15));
     },

@@ -1,4 +1,4 @@
-// The numbers of a comparison, written as `profiler diff` writes them.
+// The numbers of a comparison, in the same form as in `profiler diff`.
 
 import type { Comparison } from "../model/comparison";
 import type { SampleType } from "../model/profile";
@@ -8,17 +8,17 @@ import { theme } from "./theme";
 import type { TipText } from "./tip";
 import { ORIGIN_WORDS, brief, stateWord } from "./words";
 
-/** A share or a weight: `12.34%`, `1.20 s`. */
+/** Formats a share or a weight: `12.34%`, `1.20 s`. */
 export function value(number: number, absolute: boolean, type: SampleType): string {
   return absolute ? amount(type, Math.round(number)) : `${(number * 100).toFixed(2)}%`;
 }
 
-/** The change from one number to the other: `+3.21%`. */
+/** Formats the change from one number to the other: `+3.21%`. */
 export function delta(before: number, after: number, absolute: boolean, type: SampleType): string {
   return `${after < before ? "-" : "+"}${value(Math.abs(after - before), absolute, type)}`;
 }
 
-/** The change as a part of the number before: `+26%`, `new`, `gone`. */
+/** Formats the change as a part of the number before: `+26%`, `new`, `gone`. */
 export function ratio(before: number, after: number): string {
   if (before === 0) return "new";
   if (after === 0) return "gone";
@@ -26,7 +26,7 @@ export function ratio(before: number, after: number): string {
   return `${change < 0 ? "-" : "+"}${Math.abs(change).toFixed(0)}%`;
 }
 
-/** How sure a change is: `significant` as in `profiler diff`, `can be chance`, or nothing where that is not known. */
+/** Describes how certain a change is: `significant (chance ...)`, `not significant`, or `only known for all of both`. */
 export function sureness(chance: number | null): string {
   if (chance === null) return "only known for all of both";
   const percent = chance * 100;
@@ -34,7 +34,7 @@ export function sureness(chance: number | null): string {
   return chance < 0.05 ? `significant (chance ${text})` : "not significant";
 }
 
-/** The text beside the pointer for a node of two sides. */
+/** Returns the text beside the pointer for a node of two sides. */
 export function differenceTip({ model, state }: App, shares: Comparison, weights: Comparison, node: number): TipText {
   const { names } = model;
   const type = model.type(state.selection);

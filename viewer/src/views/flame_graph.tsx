@@ -1,4 +1,4 @@
-// A flame graph that can be walked: with the pointer, and with keys.
+// A flame graph that can be explored with the pointer and with keys.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Direction, Stacks } from "../model/model";
@@ -14,7 +14,7 @@ import { Tip, type TipPlace, type TipText } from "./tip";
 
 const LEAST = 0.4; // px, the width of the narrowest box that is drawn
 
-/** Other stacks than those of the selection, with a look and a text for each box. */
+/** Stacks other than those of the selection, with a look and a text for each box. */
 export interface Graph {
   readonly stacks: Stacks;
   readonly look: Look;
@@ -29,11 +29,11 @@ export interface FlameProps {
   /** The functions from the root to the box that has the full width. */
   readonly zoom: readonly number[];
   readonly onZoom: (path: readonly number[]) => void;
-  /** Leaves the box above all out: the one function under it has the full width. */
+  /** Whether to omit the top box, so that the single function under it has the full width. */
   readonly bare?: boolean;
   readonly graph?: Graph;
   readonly onPicture: (picture: Picture) => void;
-  /** The stacks to show, in place of those of the selection. */
+  /** The stacks to show instead of those of the selection. */
   readonly part?: { readonly stacks: Stacks; readonly type: SampleType };
 }
 
@@ -48,7 +48,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, g
   const view = useSize(scroller);
   const top = useScroll(scroller);
   const [tip, setTip] = useState<TipPlace | null>(null);
-  const [current, setCurrent] = useState(-1); // the box that keys walk from, by its node
+  const [current, setCurrent] = useState(-1); // the node of the box from which keys move
   const [hovered, setHovered] = useState(-1); // a box
 
   const picture = useMemo(() => {
@@ -61,7 +61,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, g
     setHovered(-1);
     setTip(null);
   }, [up, root, up ? picture.height : 0, up ? view.height : 0]);
-  // A flame that is lower than its place stands on the ground of it.
+  // A flame that is lower than its area stands at the bottom of it.
   const lift = up ? Math.max(0, view.height - picture.height) : 0;
   usePaint(canvas, view, (surface) => picture.paint(surface, top - lift, top - lift + view.height), [picture, top, lift]);
 
@@ -128,7 +128,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, g
   );
 }
 
-/** The node that a path of functions leads to; 0 where the tree has no such path. */
+/** Returns the node that a path of functions leads to; 0 if the tree has no such path. */
 export function nodeOf(tree: Tree, path: readonly number[]): number {
   let node = 0;
   for (const of of path) {
@@ -140,12 +140,12 @@ export function nodeOf(tree: Tree, path: readonly number[]): number {
   return node;
 }
 
-/** A path of a tree as a stack, its root first. */
+/** Returns a path of a tree as a stack, root first. */
 function stackOf(path: number[], direction: Direction): number[] {
   return direction === "up" || (typeof direction === "object" && "callers" in direction) ? path.reverse() : path;
 }
 
-/** The box that keys lead to. */
+/** Returns the box that keys lead to. */
 function useWalk(picture: FlamePicture, current: number, setCurrent: (node: number) => void, scroller: { current: HTMLElement | null }, lift: number): { box: number; go: (box: number) => void } {
   const box = useMemo(() => picture.boxes.node.indexOf(current), [picture, current]);
   const go = (next: number) => {

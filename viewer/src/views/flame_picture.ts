@@ -1,4 +1,4 @@
-// The picture of a flame graph: where its boxes are, and how they look.
+// The picture of a flame graph: the positions and the look of its boxes.
 
 import type { Boxes } from "../model/flame";
 import type { Names } from "../model/names";
@@ -10,18 +10,18 @@ import type { Picture, Surface } from "./surface";
 import { mix, theme, type Theme } from "./theme";
 
 export const BOX = 18; // px, the height of a row of boxes
-const TEXT_LEAST = 22; // px, a box with text in it
+const TEXT_LEAST = 22; // px, the minimum width of a box with text
 const PAD = 4; // px, before the text
 
-/** How the boxes of a picture look. */
+/** The look of the boxes of a picture. */
 export interface Look {
   color(theme: Theme, node: number): string;
-  /** What stands behind the name; empty for nothing. */
+  /** Returns the text after the name; empty for none. */
   remark(node: number): string;
   isHatched(node: number): boolean;
 }
 
-/** By whose code it is. */
+/** Returns the look that shows whose code each function is. */
 export function ownLook(stacks: Stacks, names: Names): Look {
   const { functions } = stacks.tree;
   return {
@@ -31,10 +31,10 @@ export function ownLook(stacks: Stacks, names: Names): Look {
   };
 }
 
-/** A flame graph of some width. Its rows go down from the root, or up. */
+/** A flame graph of a certain width. Its rows go down from the root, or up. */
 export class FlamePicture implements Picture {
   readonly height: number;
-  /** By row, its boxes from left to right. */
+  /** The boxes of each row from left to right. */
   private readonly rows: readonly Int32Array[];
 
   constructor(
@@ -51,19 +51,19 @@ export class FlamePicture implements Picture {
     this.rows = rows.map((row) => Int32Array.from(row).sort((one, other) => boxes.left[one]! - boxes.left[other]!));
   }
 
-  /** The top of a row, px. */
+  /** Returns the top of a row, px. */
   topOf(depth: number): number {
     return this.up ? this.height - (depth + 1) * BOX : depth * BOX;
   }
 
-  /** The box at a point, else -1. */
+  /** Returns the box at a point, or -1. */
   at(x: number, y: number): number {
     const depth = this.up ? Math.floor((this.height - y) / BOX) : Math.floor(y / BOX);
     const box = this.before(depth, x / this.width);
     return box >= 0 && x / this.width <= this.boxes.left[box]! + this.boxes.width[box]! ? box : -1;
   }
 
-  /** The box that a key leads to from `box`; the same one where there is no other. */
+  /** Returns the box that a key leads to from `box`; the same one if there is no other. */
   next(box: number, key: string): number {
     const { depth, left, width } = this.boxes;
     const row = this.rows[depth[box]!]!;
@@ -80,14 +80,14 @@ export class FlamePicture implements Picture {
     return widest;
   }
 
-  /** The next box that a search matches, or the last one, row by row; the same one where there is no other. */
+  /** Returns the next or the previous box that matches the search, row by row; the same one if there is no other. */
   nextMatch(box: number, step: 1 | -1): number {
     const { matched } = this.stacks;
     const all = this.rows.flatMap((row) => [...row]);
     return all[nextMatch(all.length, all.indexOf(box), step, (place) => matched?.[this.boxes.node[all[place]!]!] === 1)] ?? box;
   }
 
-  /** The rows of boxes between two heights. */
+  /** Paints the rows of boxes between two heights. */
   paint(surface: Surface, from = 0, to = this.height): void {
     const colors = theme();
     const searching = this.stacks.matched !== null;
@@ -121,7 +121,7 @@ export class FlamePicture implements Picture {
     return matched ? `all (${percent(found, weighed.total(0))} matches)` : "all";
   }
 
-  /** The last box of a row that begins at or before a place, 0 to 1. */
+  /** Returns the last box of a row that begins at or before a position, 0 to 1. */
   private before(depth: number, place: number): number {
     const row = this.rows[depth];
     if (!row || row.length === 0) return -1;
@@ -135,7 +135,7 @@ export class FlamePicture implements Picture {
   }
 }
 
-/** A name with a remark behind it, if there is room for both. */
+/** Returns a name followed by a remark, if there is room for both. */
 function withRemark(name: string, remark: string, room: number): string {
   const text = fitted(name, room);
   if (remark === "" || text === "") return text;
@@ -143,7 +143,7 @@ function withRemark(name: string, remark: string, room: number): string {
   return shorter === "" || shorter.endsWith("…") ? text : `${shorter}  ${remark}`;
 }
 
-/** The color of a function by its origin; its shade comes from its name. */
+/** Returns the colour of a function by its origin; the shade depends on its name. */
 export function boxColor(colors: Theme, names: Names, of: number): string {
   if (of < 0) return colors.origins.synthetic[2]!;
   if (names.isLeaf(of)) return colors.origins.synthetic[2]!;

@@ -1,4 +1,4 @@
-// What is known of a box or a row: its weights, how sure they are, and where it is.
+// The facts on a box or a row: its weights, their precision, and where it is.
 
 import type { Direction, Stacks } from "../model/model";
 import type { SampleType } from "../model/profile";
@@ -9,14 +9,14 @@ import { theme } from "./theme";
 import type { TipText } from "./tip";
 import { ORIGIN_WORDS, brief, stateWord } from "./words";
 
-/** The interval of a share in words: `11.2% to 13.9%`. */
+/** Formats the interval of a share: `11.2% to 13.9%`. */
 export function sureness(app: App, part: number): string {
   const { selection } = app.state;
   const [low, high] = interval(part, app.sums.total(selection), app.sums.samples(selection));
   return `${percent(low, 1)} to ${percent(high, 1)}`;
 }
 
-/** The text beside the pointer for a node of a tree. */
+/** Returns the text beside the pointer for a node of a tree. */
 export function nodeTip(app: App, stacks: Stacks, direction: Direction, node: number): TipText {
   const { model, sums, state } = app;
   const type = model.type(state.selection);
@@ -31,7 +31,7 @@ export function nodeTip(app: App, stacks: Stacks, direction: Direction, node: nu
   return withPlace(app, of, node, rows);
 }
 
-/** The same for stacks with weights of their own. */
+/** Returns the same text for stacks with weights of their own. */
 export function partTip(app: App, { tree, weighed }: Stacks, type: SampleType, node: number): TipText {
   const all = weighed.total(0);
   const weight = (it: number) => `${amount(type, it)}, ${percent(it, all)}`;

@@ -1,4 +1,4 @@
-// The menu of a function: what can be done with it and with its stacks.
+// The menu of a function: the actions on it and on its stacks.
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Transform } from "../model/selection";

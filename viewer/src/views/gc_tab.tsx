@@ -1,4 +1,4 @@
-// Garbage collection: when, why, how long, and caused by what.
+// Garbage collection: when, why, how long, and by what it was caused.
 
 import { collecting, collections, gcType, KIND, kindsOverTime, REASON, type Cause, type Reason } from "../model/gc";
 import { clean } from "../model/names";
@@ -14,7 +14,7 @@ import { brief } from "./words";
 
 const NS = { name: "", unit: "nanoseconds" };
 
-/** What `GC.latest_gc_info` calls the reasons of collections. */
+/** The names of the reasons for collections in `GC.latest_gc_info`. */
 const REASONS: Readonly<Record<string, string>> = {
   newobj: "no free slot",
   malloc: "malloc had grown",
@@ -137,7 +137,7 @@ function Causes({ causes, total, type }: { causes: readonly Cause[]; total: numb
   );
 }
 
-/** By function, the class with most bytes among the objects that it allocated. */
+/** Returns, for each function, the class with the most bytes among the objects that it allocated. */
 function allocatedClasses({ model, sums, state }: App): ReadonlyMap<number, string> {
   const { profile } = model;
   return sums.of(state.selection, "gc classes", () => {

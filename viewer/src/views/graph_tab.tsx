@@ -1,4 +1,4 @@
-// The tab of the flame graph: its shape, the way to the box that fills it, and the graph.
+// The tab of the flame graph: its shape, the path to the box that fills it, and the graph.
 
 import { useRef } from "preact/hooks";
 import { useApp } from "./context";
@@ -44,9 +44,9 @@ export function GraphTab() {
   );
 }
 
-const ENDS = 2; // crumbs at each end that are shown
+const ENDS = 2; // crumbs that are shown at each end
 
-/** The way from the root to the box that has the full width. */
+/** The path from the root to the box that has the full width. */
 export function Crumbs() {
   const { model, store, state } = useApp();
   const { zoom } = state.view;

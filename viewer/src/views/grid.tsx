@@ -7,12 +7,12 @@ import { menuPlace, nextPlace, reveal, topOf, useRows } from "./table_parts";
 
 export interface Column<Row> {
   readonly name: string;
-  /** The class of its cells. */
+  /** The class of the column's cells. */
   readonly kind: string;
-  /** Its width, as a grid of the style sheet has it. */
+  /** The width, as in a grid of the style sheet. */
   readonly width: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Whether it needs a wide screen. */
+  /** Whether the column needs a wide screen. */
   readonly wide?: boolean;
 }
 
@@ -21,11 +21,11 @@ export interface GridProps<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
-  /** The row that is open, or chosen. */
+  /** Returns whether a row is open or chosen. */
   readonly isMarked?: (row: Row) => boolean;
   readonly onOpen?: (row: Row, several: boolean) => void;
   readonly onMenu?: (row: Row, x: number, y: number) => void;
-  /** The place of the row to begin with. */
+  /** The place of the first row to show. */
   readonly start?: number;
 }
 

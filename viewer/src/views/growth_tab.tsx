@@ -1,4 +1,4 @@
-// Objects on two sides by class and by the place that allocated them: what has grown most stands first.
+// Objects on two sides by class and by the place that allocated them, with the greatest growth first.
 
 import { objects, TYPES, type Grouping, type Objects } from "../model/memory";
 import { amount } from "../model/units";
@@ -11,11 +11,11 @@ import { useTakeout } from "./takeout";
 
 const [BYTES, COUNT] = [{ name: "", unit: "bytes" }, { name: "", unit: "count" }];
 
-/** What can grow: the sample types of its bytes and of its number. */
+/** The kinds of growth: the sample types of the bytes and of the number of objects. */
 const KINDS = { live: ["inuse_space", "inuse_objects"], allocated: ["alloc_space", "alloc_objects"] } as const;
 type Kind = keyof typeof KINDS;
 
-/** Where the weights of a row are: bytes and number, before and after. */
+/** The places of a row's weights: bytes and number, before and after. */
 const [BYTES_BEFORE, BYTES_AFTER, COUNT_BEFORE, COUNT_AFTER] = [0, 1, 2, 3];
 
 export function GrowthTab() {

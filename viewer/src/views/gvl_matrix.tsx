@@ -1,4 +1,4 @@
-// The matrix of waits for the GVL: a line for who waited, a column for who held it.
+// The matrix of waits for the GVL: a line for each thread or function that waited, a column for each one that held it.
 
 import { useRef } from "preact/hooks";
 import type { Matrix, Side } from "../model/gvl";
@@ -9,7 +9,7 @@ import { brief } from "./words";
 
 const MOST_LINES = 14;
 const [HEAD, CELL] = [262, 58]; // px, the width of a line's name and sum, and of a cell
-const REST = "\n"; // no name has it
+const REST = "\n"; // a name that no entry has
 const HEAT = 0.6; // the opacity of the heaviest cell
 
 export interface MatrixProps {
@@ -85,11 +85,11 @@ export function GvlMatrix({ matrix, chosen, choose }: MatrixProps) {
   );
 }
 
-/** A line or a column: one that stands apart, or what is left of many. */
+/** A line or a column: a single entry, or the rest of many. */
 interface Group {
   readonly key: string;
   readonly text: string;
-  /** Its places in the matrix. */
+  /** The places of the group in the matrix. */
   readonly from: number;
   readonly to: number;
   readonly sum: number;

@@ -1,4 +1,4 @@
-// What the tab of the GVL shows of a selection: which waits, by what they are grouped, and the stacks of a cell.
+// The data of the GVL tab for a selection: the waits, their grouping, and the stacks of a cell.
 
 import { eachWait, keysOf, matrix, UNKNOWN, WAITER, waiterName, waiters, waitsOf, type Chosen, type Keys, type Matrix, type Waits } from "../model/gvl";
 import { OURS } from "../model/groups";
@@ -14,7 +14,7 @@ const NOT_KNOWN = "(not known)";
 const NOBODY = "(nobody)";
 const NONE = "(none)";
 
-/** The waits of a selection as a matrix, and the names of each. */
+/** The waits of a selection as a matrix, with their names. */
 export interface GvlView {
   readonly waits: Waits;
   readonly chosen: Chosen;
@@ -22,13 +22,13 @@ export interface GvlView {
   readonly matrix: Matrix;
 }
 
-/** A cell; an empty key is a whole line or a whole column. */
+/** A cell; an empty key means a whole line or a whole column. */
 export interface Cell {
   readonly line: string;
   readonly column: string;
 }
 
-/** What the waits can be grouped by: functions, threads, and the labels of the app. */
+/** Returns the possible groupings of waits: functions, threads, and the labels of the app. */
 export function groupings({ profile }: App["model"]): string[] {
   const names = new Set(profile.labelSets.flatMap((set) => set.map(([name]) => name)));
   return [FUNCTIONS, THREADS, ...[...names].filter((it) => !OURS.has(it))];
@@ -44,7 +44,7 @@ export function gvlView(app: App, by: string): GvlView {
   });
 }
 
-/** A selection of blame is about what held the GVL, each other one about what waited. */
+/** Returns the chosen waits. A selection of blame is about what held the GVL, any other one about what waited. */
 function chosenOf({ model }: App, selection: Selection): Chosen {
   const { types } = model.profile;
   const typeOf = (name: string) => types.findIndex((it) => it.name === name);
@@ -72,7 +72,7 @@ function namesOf({ model, state }: App, waits: Waits, { side }: Chosen, by: stri
   }
   const byWaiter = waiters(profile).map((it) => clean(it) || NOT_KNOWN);
   const threads = profile.threads.map((_, at) => clean(waiterName(profile, at)));
-  // Where nobody held the GVL, the row has the thread that waited.
+  // If nobody held the GVL, the row has the thread that waited.
   const holder = (row: number) => (held(row) === NOBODY ? NOBODY : threads[rows.thread[row]!]!);
   return keysOf(waits, (at) => byWaiter[rows.labels[waits.held[at]!]!]!, (at) => holder(waits.held[at]!));
 }
@@ -81,7 +81,7 @@ function keepingAll(transforms: readonly Transform[]): readonly Transform[] {
   return transforms.filter((it) => it.kind !== "focus" && it.kind !== "drop");
 }
 
-/** The stacks that waited in a cell, and those that held the GVL meanwhile, both with the time of these waits. */
+/** Returns the stacks that waited in a cell, and those that held the GVL meanwhile, both with the time of these waits. */
 export function stacksOf(app: App, view: GvlView, by: string, cell: Cell): { waited: Stacks; held: Stacks } {
   const { model, sums, state } = app;
   return sums.of(state.selection, `gvl stacks ${by} ${cell.line}\n${cell.column}`, () => {
@@ -98,7 +98,7 @@ export function stacksOf(app: App, view: GvlView, by: string, cell: Cell): { wai
   });
 }
 
-/** The weights of some columns over time in so many cells. */
+/** Returns the weights of some columns over time, in `cells` cells. */
 export function overTime(app: App, view: GvlView, by: string, columns: readonly string[], range: Range, cells: number): ReadonlyMap<string, Float64Array> {
   return app.sums.of(app.state.selection, `gvl time ${by} ${cells}`, () => {
     const { waits, chosen, keys } = view;
@@ -113,7 +113,7 @@ export function overTime(app: App, view: GvlView, by: string, columns: readonly 
   });
 }
 
-/** The selection of one side of a cell. */
+/** Returns the selection of one side of a cell. */
 export function selectionOf(app: App, by: string, side: Chosen["side"], { line, column }: Cell): Selection {
   const { profile } = app.model;
   const { selection } = app.state;

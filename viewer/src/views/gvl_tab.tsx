@@ -1,4 +1,4 @@
-// Who waited for the GVL behind whom, when, and on which stacks.
+// Which threads waited for the GVL behind which others, when, and on which stacks.
 
 import { useState } from "preact/hooks";
 import { duration } from "../model/units";
@@ -54,7 +54,7 @@ export function GvlTab() {
   );
 }
 
-/** The cell that was chosen, if it weighs something, else the heaviest one. */
+/** Returns the chosen cell if it has weight, or else the heaviest one. */
 function cellOf(pick: string | undefined, { matrix, keys }: GvlView): Cell {
   const { lines, columns, cells } = matrix;
   const width = columns.sums.length;

@@ -1,4 +1,4 @@
-// The bar at the top: what is measured, the search, the filters, and what can be taken from the page.
+// The bar at the top: the sample type, the search, the filters, and the exports of the page.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { clean } from "../model/names";
@@ -156,7 +156,7 @@ function SaveMenu() {
   );
 }
 
-/** What can be copied and saved. */
+/** Returns the actions that copy and save. */
 function actionsOf(app: App): { text: string; run: () => void }[] {
   const { model, store, takeout, file, say } = app;
   const name = (extension: string) => fileName(model.facts.title, extension);

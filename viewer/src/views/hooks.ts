@@ -9,10 +9,10 @@ export interface Size {
   readonly height: number;
 }
 
-/** Where an element stands once it is there. */
+/** A reference to an element, once it exists. */
 type Place<Of> = { readonly current: Of | null };
 
-/** The inner size of an element, px. */
+/** Returns the inner size of an element, px. */
 export function useSize(element: Place<HTMLElement>): Size {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   useLayoutEffect(() => {
@@ -27,7 +27,7 @@ export function useSize(element: Place<HTMLElement>): Size {
   return size;
 }
 
-/** Paints a canvas of `size` before the next frame, when one of `inputs` or the theme changed. */
+/** Paints a canvas of `size` before the next frame, whenever one of `inputs` or the theme has changed. */
 export function usePaint(canvas: Place<HTMLCanvasElement>, size: Size, paint: (surface: CanvasSurface, theme: Theme) => void, inputs: readonly unknown[]): void {
   const [turned, turn] = useReducer((it: number) => it + 1, 0);
   useEffect(() => watchTheme(() => turn(0)), []);
@@ -42,7 +42,7 @@ export function usePaint(canvas: Place<HTMLCanvasElement>, size: Size, paint: (s
   }, [size.width, size.height, devicePixelRatio, turned, ...inputs]);
 }
 
-/** The context of an empty canvas, whose pixels are those of the screen. */
+/** Returns the context of an empty canvas, whose pixels are those of the screen. */
 function clear(canvas: HTMLCanvasElement, { width, height }: Size): CanvasRenderingContext2D | null {
   const scale = devicePixelRatio;
   const [across, down] = [Math.round(width * scale), Math.round(height * scale)];
@@ -56,7 +56,7 @@ function clear(canvas: HTMLCanvasElement, { width, height }: Size): CanvasRender
   return context;
 }
 
-/** How far an element is scrolled down, px. */
+/** Returns how far an element is scrolled down, px. */
 export function useScroll(element: Place<HTMLElement>): number {
   const [top, setTop] = useState(0);
   useEffect(() => {
@@ -71,7 +71,7 @@ export function useScroll(element: Place<HTMLElement>): number {
 
 const NARROW = "(max-width: 800px)"; // as in the style sheet
 
-/** Whether the window is as narrow as a phone. */
+/** Returns whether the window is as narrow as a phone. */
 export function useNarrow(): boolean {
   const query = useMemo(() => matchMedia(NARROW), []);
   const [narrow, setNarrow] = useState(query.matches);

@@ -1,11 +1,11 @@
-// Keys that work everywhere in the page. Views have more of their own.
+// Keys that work everywhere in the page. Views have additional ones.
 
 import { toggled } from "./chips";
 import type { App } from "./context";
 import { copyText } from "./header";
 import { FIRST_VIEW, SHAPES, tabsOf } from "./view";
 
-/** Does what a key stands for; false if it stands for nothing. */
+/** Performs the action of a key; returns false if it has none. */
 export function onKey(app: App, event: KeyboardEvent, help: () => void): boolean {
   const { model, store, state } = app;
   const { selection, view } = state;

@@ -1,4 +1,5 @@
-// Weight by the values of a label, as endpoints and jobs, and by markers: how many, their mean, and the longest. A click selects.
+// Weight by the values of a label, such as endpoints and jobs, and by markers: their number, their mean, and the longest. A
+// click selects.
 
 import { groupings, groups, MARKERS, STATE, tallies, THREAD, valuesOf, type Group } from "../model/groups";
 import { clean } from "../model/names";
@@ -98,7 +99,7 @@ const REQUESTS: readonly Column<Group>[] = [
   { name: "Largest", kind: "cell-number", width: "min(84px, 18vw)", cell: (it) => <TextCell kind="cell-number" text={it.requests ? duration(it.requests.largest) : ""} /> },
 ];
 
-/** The values of a label under the selection; those that are not chosen as well. */
+/** Returns the values of a label under the selection, including those that are not chosen. */
 function valuesUnder({ model, sums, state }: App, label: string): Group[] {
   const { selection } = state;
   return sums.of(selection, `values ${label}`, () => {
@@ -166,7 +167,7 @@ function TimeCell({ ns, of }: { ns: number; of: number }) {
   );
 }
 
-/** The length from which on markers count, ns. */
+/** Returns the duration from which markers count, ns. */
 function leastOf({ state }: App): number {
   const ms = Number(state.view.picks["least"]);
   return ms > 0 ? ms * MS : 0;
@@ -183,7 +184,7 @@ function Least() {
   );
 }
 
-/** Markers of the threads and the time that are selected. */
+/** Returns the markers in the selected threads and time. */
 function markersUnder({ model, sums, state }: App, least: number): MarkerSum[] {
   const { selection } = state;
   const { profile } = model;

@@ -1,4 +1,4 @@
-// The events of single threads, so that a chart of one does not look through those of all.
+// The events of single threads, so that the chart of one thread need not search the events of all.
 
 import type { Profile, Timeline } from "../model/profile";
 import { firstAfter, type Range } from "../model/selection";
@@ -19,7 +19,10 @@ export class Lanes {
 
   constructor(private readonly profile: Profile) {}
 
-  /** The profile with the events alone that a thread has in a range, of `only` some or of all; some that begin after it are among them. */
+  /**
+   * Returns the profile with only the events of a thread in a range, of those in `only` or of all. Includes some that begin
+   * after the range.
+   */
   part(thread: number, type: number, range: Range, only: Uint8Array | null): Profile {
     const { timeline, types } = this.profile;
     if (!timeline?.weights[type]) return this.profile;

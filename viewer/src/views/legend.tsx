@@ -1,11 +1,11 @@
-// What the colours mean.
+// The meaning of the colours.
 
 import { useMemo } from "preact/hooks";
 import { useApp } from "./context";
 import { ORIGINS, STATES } from "./theme";
 import { ORIGIN_WORDS, stateWord } from "./words";
 
-/** The origins of code that the profile has, with their colours. */
+/** The origins of code in the profile, with their colours. */
 export function Legend() {
   const { model } = useApp();
   const found = useMemo(() => new Set(model.facts.origins), [model]);
@@ -28,7 +28,7 @@ export function Legend() {
   );
 }
 
-/** The states that the profile has, with their colours. */
+/** The states in the profile, with their colours. */
 export function StateLegend() {
   const { profile } = useApp().model;
   return (

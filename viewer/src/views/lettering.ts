@@ -1,4 +1,4 @@
-// Texts that fit: how wide a text is, and what of it there is room for.
+// Texts that fit: the width of a text, and the part of it for which there is room.
 
 import { FONT } from "./surface";
 
@@ -6,7 +6,7 @@ const MOST_KEPT = 20_000;
 const widths = new Map<string, number>();
 let context: CanvasRenderingContext2D | null = null;
 
-/** The width of a text in the font of pictures, px. */
+/** Returns the width of a text in the font of pictures, px. */
 export function widthOf(text: string): number {
   const known = widths.get(text);
   if (known !== undefined) return known;
@@ -20,7 +20,10 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The name of a function in so many px: without its modules if that helps, else its beginning; empty if too narrow. */
+/**
+ * Fits the name of a function into `room` px: without its modules if that helps, or else only its beginning; empty if too
+ * narrow.
+ */
 export function fitted(name: string, room: number): string {
   if (room < 14) return "";
   if (name.length <= 400 && widthOf(name) <= room) return name;
@@ -28,7 +31,7 @@ export function fitted(name: string, room: number): string {
   return widthOf(bare) <= room && bare.length <= 400 ? bare : beginning(bare, room);
 }
 
-/** The beginning of a text, with an ellipsis where it is cut. */
+/** Returns the beginning of a text, with an ellipsis if it is cut. */
 export function beginning(text: string, room: number): string {
   const kept = text.slice(0, 400);
   if (kept.length === text.length && widthOf(text) <= room) return text;

@@ -1,4 +1,4 @@
-// Objects by class and by the place that allocated them: live at the end, with their age, and allocated.
+// Objects by class and by the place that allocated them: those that were live at the end, with their age, and allocated ones.
 
 import { objects, TYPES, youngest, type Grouping, type Objects } from "../model/memory";
 import { clean } from "../model/names";
@@ -15,7 +15,7 @@ import { brief } from "./words";
 const WIDTH = "min(136px, 24vw)";
 const [LIVE_BYTES, LIVE, BYTES, ALLOCATED] = [0, 1, 2, 3];
 
-/** Objects of one profile, or the growth from one to another. */
+/** The objects of one profile, or the growth from one to another. */
 export function MemoryTab() {
   return useApp().model.isTwoSided ? <GrowthTab /> : <ObjectsTab />;
 }
@@ -95,7 +95,10 @@ function noteOf(hasLive: boolean, isWhole: boolean): string {
   return isWhole ? "Bytes are those of objects' slots. profiler view BEFORE AFTER shows what has grown between two profiles." : "Allocated in the time that is selected; live at the end, whenever allocated.";
 }
 
-/** Rows that are not chosen stay. Of objects that are live at the end, the profile does not say when they were allocated. */
+/**
+ * Returns the selection in which rows that are not chosen remain. The profile does not record when objects that are live at the
+ * end were allocated.
+ */
 function ofType(app: App, type: number, at: number, by: Grouping) {
   const { labels } = without(app, by);
   return { ...app.state.selection, labels, type, ...(at === LIVE_BYTES || at === LIVE ? { range: null, within: null } : {}) };

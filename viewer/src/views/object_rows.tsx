@@ -1,4 +1,4 @@
-// What the tables of objects have in common: how objects are grouped, their cells, and what a row selects.
+// The parts that the tables of objects share: the grouping of objects, their cells, and the selection of a row.
 
 import { AGE, CLASS, TYPES, type Grouping, type Objects } from "../model/memory";
 import { clean } from "../model/names";
@@ -27,21 +27,21 @@ export function PlaceCell({ of }: { of: number }) {
   );
 }
 
-/** What a row selects: its class or age, and a search for the function. */
+/** Returns the parts of a row's selection: its class or age, and a search for the function. */
 function partsOf({ model }: App, it: Objects, by: Grouping): { label: readonly [name: string, value: string] | null; search: string | null } {
   const label = by === "age" ? ([AGE, it.age] as const) : by === "site" ? null : ([CLASS, it.class] as const);
   const search = by === "site" || by === "both" ? (it.site < 0 ? "" : exactly(model.names.name(it.site))) : null;
   return { label, search };
 }
 
-/** Whether a row is what is selected. */
+/** Returns whether a row is what is selected. */
 export function isChosen(app: App, it: Objects, by: Grouping): boolean {
   const { selection } = app.state;
   const { label, search } = partsOf(app, it, by);
   return (label === null || selection.labels.get(label[0])?.has(label[1]) === true) && (search === null || (search !== "" && selection.search === search));
 }
 
-/** The selection of a row; without the row, if that is selected already. @param type the sample type in which its weight is */
+/** Returns the selection of a row, or without the row if that is already selected. @param type the sample type of its weight */
 export function chosen(app: App, it: Objects, by: Grouping, type: number): Selection {
   if (isChosen(app, it, by)) return without(app, by);
   const { selection } = app.state;
@@ -52,7 +52,7 @@ export function chosen(app: App, it: Objects, by: Grouping, type: number): Selec
   return { ...selection, labels, search: search ?? selection.search, type: isObjects && by !== "age" ? selection.type : type };
 }
 
-/** The selection without what a row of these selects. */
+/** Returns the selection without the parts that such a row selects. */
 export function without(app: App, by: Grouping): Selection {
   const { selection } = app.state;
   const labels = new Map(selection.labels);

@@ -1,4 +1,4 @@
-// All of the time: how active the program was, and what each thread did. A range of it is selected here.
+// The overview of all time: how active the program was, and what each thread did. Ranges are selected here.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { clean } from "../model/names";
@@ -17,9 +17,9 @@ import { isComparing } from "./view";
 import { brief, stateWord, threadName } from "./words";
 
 const AXIS = 20; // px
-const NO_THREAD = -1; // of markers whose thread has no sample
+const NO_THREAD = -1; // the thread of markers whose thread has no sample
 const FOLD = -1; // the line of idle threads, among those of threads
-const COLUMN = 4; // px, the least that a column of cells has
+const COLUMN = 4; // px, the minimum width of a column of cells
 const NO_TRACKS: readonly Track[] = [];
 
 export function Overview() {
@@ -96,7 +96,7 @@ interface Strips {
 
 type Handlers = Record<"onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel", (event: PointerEvent) => void> & { onDblClick: () => void };
 
-/** The handlers of a strip on which a range is drawn. */
+/** Returns the handlers of a strip on which a range is drawn. */
 function useDrag({ store, state }: App, brush: Brush, strip: { current: HTMLElement | null }): Handlers {
   const drag = useRef<{ drag: Drag; x: number; of: string; which: "range" | "against" } | null>(null);
   const { range, against } = state.selection;
@@ -138,7 +138,7 @@ function HeatStrip({ width, span, brush, setTip }: Strips) {
   const { selection } = state;
   const canvas = useRef<HTMLCanvasElement>(null);
   const most = Math.max(20, Math.floor(width / COLUMN));
-  // Without a width there is nothing to paint yet.
+  // Without a width, there is nothing to paint yet.
   const heat = width > 0 ? sums.heat(selection, most) : null;
   const lit = width > 0 ? sums.lit(selection, most) : null;
   const cells = (heat?.rows ?? 0) * CELL;
@@ -184,7 +184,7 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
   const threads = sums.threads(selection);
   const folded = threads.filter((it) => idle.has(it));
   const busy = threads.filter((it) => !idle.has(it));
-  // The line of idle threads stands after the others; it has no track of its own.
+  // The line of idle threads comes after the others; it has no track of its own.
   const lines = folded.length === 0 ? busy : [...busy, FOLD, ...(open ? folded : [])];
   const byThread = useMemo(() => new Map(tracks.map((it) => [it.thread, it])), [tracks]);
   const full = fullColumn(tracks, profile.types[sums.clock(selection)]!.unit === "nanoseconds", span, columns);
@@ -231,7 +231,7 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
   );
 }
 
-/** A thread's name: pressed, it is selected alone; with a modifier key, beside the others. */
+/** The name of a thread. A click selects the thread alone or, with a modifier key, in addition to others. */
 function TrackLabel({ thread, share }: { thread: number; share: string }) {
   const { model, store, state } = useApp();
   const { threads } = state.selection;
@@ -267,7 +267,7 @@ function trackTip({ model, sums, state }: App, track: Track, column: number, col
   return { x: event.clientX, y: event.clientY, title: threadName(profile, track.thread), place: `at ${moment(from, span / columns)}`, rows };
 }
 
-/** What is in no range lies in the shade. Two ranges that are compared have their names. */
+/** Shades the time outside of any range. Two ranges that are compared are named. */
 function Shade({ width, span }: { width: number; span: number }) {
   const { range, against } = useApp().state.selection;
   if (!range) return null;

@@ -1,4 +1,4 @@
-// The page: the overview above, the view that was chosen, and what stands out beside it.
+// The page: the overview at the top, the chosen view, and the findings beside it.
 
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
@@ -47,9 +47,9 @@ const VIEWS: Readonly<Record<Tab, () => ComponentChildren>> = {
 export interface PageProps {
   readonly model: Model;
   readonly file: Uint8Array<ArrayBuffer>;
-  /** Words of the address that are not the selection's. */
+  /** Words of the address that do not belong to the selection. */
   readonly prefix?: string;
-  /** What stands above the page. */
+  /** The content above the page. */
   readonly above?: ComponentChildren;
 }
 
@@ -141,7 +141,7 @@ class Guard extends Component<{ children: ComponentChildren }, { error: Error | 
   }
 }
 
-/** A message in words, in place of the page. */
+/** A message in place of the page. */
 export function Failure({ text }: { text: string }) {
   return (
     <div class="failure" role="alert">

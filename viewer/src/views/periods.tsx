@@ -1,4 +1,4 @@
-// A directory, or a period of it that was opened. The address says which.
+// A directory, or an opened period of it. The address says which.
 
 import { useEffect, useState } from "preact/hooks";
 import { load, loadJson } from "../model/decode";
@@ -9,7 +9,7 @@ import { twoPeriods, type Opened } from "../model/two_sided";
 import { Days, spanText, type Shown } from "./days";
 import { Failure, Page } from "./page";
 
-/** The bytes of a block of the page. */
+/** Returns the bytes of a block of the page. */
 export type Block = (id: string) => Uint8Array<ArrayBuffer>;
 
 interface Loaded {
@@ -83,7 +83,7 @@ async function opened(index: IndexFacts, block: Block, shown: Shown): Promise<Lo
   return { shown, file, model: twoPeriods(await read(shown.before), after) };
 }
 
-/** The period in the address; `null` for none, or for one that the page does not have. */
+/** Returns the period in the address; `null` for none, or for one that the page does not have. */
 function ofAddress(index: IndexFacts): Shown | null {
   const words = new URLSearchParams(location.hash.slice(1));
   const part = (name: string) => {

@@ -6,10 +6,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 export interface PopoverProps {
   readonly label: ComponentChildren;
   readonly name: string;
-  /** Whether something is chosen in it. */
+  /** Whether something in it is chosen. */
   readonly active?: boolean;
   readonly kind: "menu" | "dialog";
-  /** What is in it, once it is open. */
+  /** Returns the content, once it is open. */
   readonly children: (close: () => void) => ComponentChildren;
 }
 
@@ -61,7 +61,7 @@ export function step(within: HTMLElement, by: number): void {
   all[(at + by + all.length) % all.length]?.focus();
 }
 
-/** Moves a panel to the left as far as it stands outside of the window. */
+/** Moves a panel to the left by as much as it is outside of the window. */
 function keepInside(panel: HTMLElement): void {
   const { right, left } = panel.getBoundingClientRect();
   const outside = Math.max(0, right - document.documentElement.clientWidth + 8);

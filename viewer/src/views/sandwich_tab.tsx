@@ -1,4 +1,4 @@
-// One function: who calls it, above, and what it calls, below.
+// One function: its callers above, and its callees below.
 
 import { useRef, useState } from "preact/hooks";
 import type { TopRow } from "../model/top";
@@ -72,7 +72,10 @@ export function SandwichTab() {
   );
 }
 
-/** The function that was chosen, else the one with most weight. That one stays while a range is drawn, as long as it has weight. */
+/**
+ * Returns the chosen function, or else the heaviest one. The latter stays while a range is being dragged, as long as it has
+ * weight.
+ */
 function useFunction(chosen: number, type: number, rows: readonly TopRow[]): number {
   const last = useRef({ of: -1, type });
   if (chosen < 0 && (last.current.type !== type || !rows.some((it) => it.function === last.current.of))) {
@@ -81,7 +84,7 @@ function useFunction(chosen: number, type: number, rows: readonly TopRow[]): num
   return chosen >= 0 ? chosen : last.current.of;
 }
 
-/** Two pictures above each other as one: the function itself stands between them once. */
+/** Combines two pictures above each other into one, with the function itself once between them. */
 function stacked(above: Picture, below: Picture): Picture {
   const paint = (surface: Surface) => {
     above.paint(surface);

@@ -1,4 +1,4 @@
-// What stands out, and how the profile was taken.
+// The findings, and how the profile was recorded.
 
 import { useMemo } from "preact/hooks";
 import { isSignificant } from "../model/comparison";
@@ -12,7 +12,7 @@ import { delta, value } from "./difference_words";
 import { isShown, selectionOf } from "./findings";
 import { brief } from "./words";
 
-// It can be focused, for keys are to scroll it also where nothing in it is a button.
+// The sidebar is focusable, because keys should scroll it even if it contains no button.
 export function Sidebar() {
   const { model } = useApp();
   const { facts } = model;
@@ -40,7 +40,7 @@ export function Sidebar() {
 
 const MOST_CHANGES = 8;
 
-/** What changed significantly, and how both sides were taken. */
+/** The significant changes, and how both sides were recorded. */
 function ChangesSidebar() {
   const { model, sums, store, state } = useApp();
   const { comparison, version } = model.facts;

@@ -1,4 +1,4 @@
-// The two sides of the page: their files, and how much each weighs.
+// The two sides of the page: their files, and the weight of each.
 
 import type { Side } from "../model/comparison";
 import { clean } from "../model/names";

@@ -1,4 +1,4 @@
-// Source by line: the files, the lines of one with their heat, and who calls a line and what it calls.
+// Source by line: the files, the lines of one file with their heat, and the callers and callees of a line.
 
 import { clean } from "../model/names";
 import { Lines, type Related } from "../model/lines";
@@ -14,13 +14,13 @@ const HEAT = 0.5; // the opacity of the heaviest line
 interface File {
   readonly path: string;
   self: number;
-  /** The index of its heaviest line. */
+  /** The index of the file's heaviest line. */
   hottest: number;
   readonly lines: number[];
   readonly isApp: boolean;
 }
 
-/** A line of the file that is open. */
+/** A line of the open file. */
 interface Line {
   readonly number: number;
   readonly self: number;
@@ -60,7 +60,7 @@ export function SourceTab() {
   );
 }
 
-/** The end of a path says most, so it is the beginning that is cut. */
+/** A path that is cut at its beginning, as its end says most. */
 function PathCell({ path, isApp }: { path: string; isApp: boolean }) {
   return (
     <div role="gridcell" class="cell-name cell-path" title={path}>
@@ -114,14 +114,14 @@ function FileLines({ lines, file, self, total }: { lines: Lines; file: File; sel
   );
 }
 
-/** The lines of the text, or those alone that weigh something. */
+/** Returns the lines of the text, or only those that have weight. */
 function rowsOf(lines: Lines, file: File, self: Float64Array, total: Float64Array, length: number): Line[] {
   const known = new Map(file.lines.map((it) => [lines.number[it]!, { number: lines.number[it]!, self: self[it]!, total: total[it]! }]));
   for (let number = 1; number <= length; number++) if (!known.has(number)) known.set(number, { number, self: 0, total: 0 });
   return [...known.values()].sort((one, other) => one.number - other.number);
 }
 
-/** Who calls a line, and what it calls. */
+/** The callers and callees of a line. */
 function Around({ lines, line, total }: { lines: Lines; line: number; total: number }) {
   const { model, sums, state } = useApp();
   const { callers, callees } = sums.of(state.selection, `around ${line}`, () => lines.around(line, model.rowWeights(state.selection)));
@@ -165,7 +165,7 @@ function Side({ label, related, total }: { label: string; related: readonly Rela
   return <Grid label={label} rows={related} columns={columns} keyOf={(it) => String(it.frame)} onOpen={open} />;
 }
 
-/** The files with lines that weigh something, the app's first, each by the weight of its own lines. */
+/** Returns the files with lines that have weight, the app's first, ordered by the weight of their own lines. */
 function filesOf({ model }: App, lines: Lines, self: Float64Array, total: Float64Array): File[] {
   const isApp = new Set(model.profile.functions.path.filter((_, of) => model.names.origin(of) === "app"));
   const files = new Map<number, File>();
@@ -181,7 +181,7 @@ function filesOf({ model }: App, lines: Lines, self: Float64Array, total: Float6
   return [...files.values()].sort((one, other) => Number(other.isApp) - Number(one.isApp) || other.self - one.self || (one.path < other.path ? -1 : 1));
 }
 
-/** By line of a file, the names of the functions that have it. */
+/** Returns the names of the functions on each line of a file. */
 function functionsOf({ model }: App, path: string): ReadonlyMap<number, string> {
   const { frames, functions } = model.profile;
   const found = new Map<number, Set<string>>();

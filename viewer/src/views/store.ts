@@ -1,4 +1,4 @@
-// The state of the page: what is selected and how it is shown, what it was before, and the address that says the same.
+// The state of the page: the selection and how it is shown, its history, and the address that expresses it.
 
 import { fromFragment, toFragment } from "../model/fragment";
 import type { Model } from "../model/model";
@@ -6,8 +6,8 @@ import { everything, type Selection } from "../model/selection";
 import { FIRST_VIEW, fromWords, toWords, type State, type View } from "./view";
 
 const MOST_KEPT = 200;
-const ONE_CHANGE_MS = 1500; // changes of the same thing in this time are undone as one
-const ADDRESS_MS = 250; // browsers refuse more than a few changes of the address a second
+const ONE_CHANGE_MS = 1500; // changes of the same thing within this time are undone as one
+const ADDRESS_MS = 250; // browsers refuse more than a few changes of the address per second
 
 export class Store {
   state: State;
@@ -18,7 +18,7 @@ export class Store {
   private fragment = "";
   private readonly listeners = new Set<() => void>();
 
-  /** @param prefix words of the address that stay as they are */
+  /** Creates a store. @param prefix words of the address that stay as they are */
   constructor(
     private readonly model: Model,
     private readonly prefix = "",
@@ -27,7 +27,7 @@ export class Store {
     addEventListener("hashchange", this.moved);
   }
 
-  /** Ends what the store does by itself. */
+  /** Stops listening and cancels the timer. */
   close(): void {
     removeEventListener("hashchange", this.moved);
     clearTimeout(this.timer);
@@ -40,13 +40,13 @@ export class Store {
     this.put(this.ofAddress(), "");
   };
 
-  /** Calls `listener` after each change; returns what ends that. */
+  /** Calls `listener` after each change; returns a function that stops it. */
   watch(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** Changes the selection. Changes with the same `of` that follow each other at once are undone together. */
+  /** Changes the selection. Consecutive changes with the same `of` within a short time are undone together. */
   select(change: Partial<Selection>, of = ""): void {
     this.put({ ...this.state, selection: { ...this.state.selection, ...change } }, of);
   }
@@ -55,7 +55,7 @@ export class Store {
     this.put({ ...this.state, view: { ...this.state.view, ...change } }, of);
   }
 
-  /** Notes what was chosen in a tab. */
+  /** Notes a choice in a tab. */
   pick(name: string, value: string): void {
     this.show({ picks: { ...this.state.view.picks, [name]: value } });
   }
@@ -69,7 +69,7 @@ export class Store {
     this.turnTo(state);
   }
 
-  /** Everything, as in a new page. */
+  /** Resets everything, as in a new page. */
   reset(): void {
     this.put({ selection: everything(this.model.profile), view: { ...FIRST_VIEW, tab: this.state.view.tab } }, "");
   }
@@ -90,7 +90,7 @@ export class Store {
     this.step(this.future, this.past);
   }
 
-  /** Takes the last state of one list, and leaves the present one in the other. */
+  /** Takes the last state of one list, and adds the current one to the other. */
   private step(from: State[], to: State[]): void {
     const state = from.pop();
     if (!state) return;
@@ -99,7 +99,7 @@ export class Store {
     this.turnTo(state);
   }
 
-  /** The address of what is shown. */
+  /** Returns the address of what is shown. */
   address(): string {
     return `${location.href.split("#")[0]}#${this.words()}`;
   }

@@ -1,4 +1,4 @@
-// What several views need of the model for the same selection, computed once.
+// Data that several views need from the model for the same selection, computed once.
 
 import type { Change, Comparison } from "../model/comparison";
 import type { Direction, Model, Stacks } from "../model/model";
@@ -9,16 +9,16 @@ import type { TopOrder, TopRow } from "../model/top";
 import type { Weighed } from "../model/tree";
 import { Lanes } from "./lanes";
 
-const IDLE_SHARE = 0.95; // of its wall clock time, from which on a thread is idle
+const IDLE_SHARE = 0.95; // of its wall-clock time, from which a thread is idle
 
 const MOST_KEPT = 6; // selections, as the sums of one can take many megabytes
 
-/** Activity by time, and whether it leaves waiting out. */
+/** Activity over time, and whether it omits waiting. */
 export interface Activity extends Heat {
   readonly awake: boolean;
 }
 
-/** The weight of what is searched for, by cell of time. */
+/** The weight of the matches of a search, by cell of time. */
 export interface Lit {
   readonly cells: Float64Array;
   readonly largest: number;
@@ -26,7 +26,7 @@ export interface Lit {
 
 /** The sums of the last few selections. */
 export class Sums {
-  /** By selection, or by what rows it selects. */
+  /** The sums by selection, or by the rows that it selects. */
   private readonly known = new Map<object, Map<string, unknown>>();
   private readonly wholes = new Map<string, number>();
   private idle: ReadonlySet<number> | null = null;
@@ -41,12 +41,12 @@ export class Sums {
     return this.kept(selection, `stacks ${JSON.stringify(direction)}`, () => this.model.stacks(selection, direction));
   }
 
-  /** The two sides of what is selected. */
+  /** Returns the two sides of the selection. */
   comparison(selection: Selection, absolute: boolean, direction: Direction = "down"): Comparison {
     return this.kept(selection, `comparison ${absolute} ${JSON.stringify(direction)}`, () => this.model.comparison(selection, absolute, direction));
   }
 
-  /** The shares of what is searched for on both sides; `null` without a search. */
+  /** Returns the shares of the matches on both sides; `null` without a search. */
   foundOnSides(selection: Selection): { before: number; after: number } | null {
     const search = expression(selection.search);
     return search && this.kept(selection, "found on sides", () => {
@@ -57,12 +57,12 @@ export class Sums {
     });
   }
 
-  /** The functions of both sides. */
+  /** Returns the functions of both sides. */
   changes(selection: Selection, total: boolean, absolute: boolean): Change[] {
     return this.kept(selection, `changes ${total} ${absolute}`, () => this.model.changes(selection, total, absolute));
   }
 
-  /** The numbers of samples in the nodes of the same tree; `null` if the profile does not count them. */
+  /** Returns the numbers of samples in the nodes of the same tree; `null` if the profile does not count them. */
   counts(selection: Selection, direction: Direction = "down"): Weighed | null {
     return this.kept(selection, `counts ${JSON.stringify(direction)}`, () => this.model.counts(selection, direction));
   }
@@ -71,7 +71,7 @@ export class Sums {
     return this.kept(selection, "total", () => this.model.total(selection));
   }
 
-  /** All that was measured in a sample type, without the waits of idle threads; of one side, where there are two. */
+  /** Returns everything that was measured in a sample type, without the waits of idle threads; of one side if there are two. */
   whole({ type, side }: Selection): number {
     const key = `${type} ${side}`;
     const known = this.wholes.get(key) ?? this.model.total({ ...everything(this.model.profile), type, side });
@@ -87,7 +87,9 @@ export class Sums {
     return this.kept(selection, `top ${order}`, () => this.model.top(selection, order));
   }
 
-  /** What was done over all time, without waiting where there is more than that. A change of the range alone leaves it as it is. */
+  /**
+   * Returns the activity over all time, without waiting if there is any other. A change of the range alone does not affect it.
+   */
   heat(selection: Selection, most: number): Activity | null {
     const chosen = { ...selection, search: "", transforms: leavingOut(selection.transforms) };
     const awake = { ...chosen, states: this.awake(selection) };
@@ -99,7 +101,7 @@ export class Sums {
     });
   }
 
-  /** The cells of time that a search lights up, of the same form; `null` without a search. */
+  /** Returns the cells of time with matches of the search, in the same form; `null` without a search. */
   lit(selection: Selection, most: number): Lit | null {
     if (selection.search === "") return null;
     return this.kept(this.model.rows(selection), `lit ${most} ${selection.search} ${JSON.stringify(selection.within)}`, () => {
@@ -108,20 +110,20 @@ export class Sums {
     });
   }
 
-  /** The states but waiting, where wall clock time of all states is selected. */
+  /** Returns the states other than waiting, if wall-clock time of all states is selected. */
   private awake(selection: Selection): ReadonlySet<number> | null {
     const { states } = this.model.profile;
     if (selection.states || this.model.type(selection).name !== "wall") return selection.states;
     return new Set(states.map((_, state) => state).filter((it) => states[it] !== "waiting"));
   }
 
-  /** All threads over time in the sample type that says most of their states, the chosen threads or not. */
+  /** Returns all threads over time, chosen or not, in the sample type that shows most about their states. */
   tracks(selection: Selection, columns: number): Track[] {
     const all = { ...selection, threads: null, idle: true, type: this.clock(selection), transforms: leavingOut(selection.transforms) };
     return this.kept(this.model.rows(all), `tracks ${columns}`, () => this.model.tracks(all, columns));
   }
 
-  /** The calls of a thread in the order of time, for a picture of so many columns, each a pixel of the screen. */
+  /** Returns the calls of a thread in chronological order, for a picture with `columns` columns of one screen pixel each. */
   calls(selection: Selection, thread: number, range: Range, columns: number): Call[] {
     const { tree } = this.stacks(selection);
     const least = (range.to - range.from) / columns;
@@ -129,14 +131,14 @@ export class Sums {
     return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least, least);
   }
 
-  /** The sample type of tracks: wall clock time in place of CPU time, if there is such. */
+  /** Returns the sample type of tracks: wall-clock time instead of CPU time, if it was measured. */
   clock(selection: Selection): number {
     const { types } = this.model.profile;
     const wall = types.findIndex((it) => it.name === "wall");
     return wall >= 0 && types[selection.type]!.unit === "nanoseconds" ? wall : selection.type;
   }
 
-  /** The threads with any weight, the heaviest first, whatever is selected of them. */
+  /** Returns the threads with any weight, the heaviest first, whatever is selected of them. */
   threads(selection: Selection): number[] {
     const type = this.clock(selection);
     return this.kept(this, `order ${type}`, () => {
@@ -147,7 +149,7 @@ export class Sums {
     });
   }
 
-  /** The weight of each thread or state under the selection; those that are not chosen as well. */
+  /** Returns the weight of each thread or state under the selection, including those that are not chosen. */
   by(selection: Selection, what: "thread" | "state"): Float64Array {
     return this.kept(selection, what, () => {
       const { rows, threads, states } = this.model.profile;
@@ -158,7 +160,7 @@ export class Sums {
     });
   }
 
-  /** The values of a label with their weights, the largest first; those that are not chosen as well. */
+  /** Returns the values of a label with their weights, the largest first, including those that are not chosen. */
   byLabel(selection: Selection, name: string): [value: string, weight: number][] {
     return this.kept(selection, `label ${name}`, () => {
       const { profile } = this.model;
@@ -176,7 +178,7 @@ export class Sums {
     });
   }
 
-  /** The threads that were idle nearly all of their time. */
+  /** Returns the threads that were idle nearly all of their time. */
   idleThreads(): ReadonlySet<number> {
     return (this.idle ??= this.findIdle());
   }
@@ -193,19 +195,19 @@ export class Sums {
     return new Set(profile.threads.map((_, thread) => thread).filter((it) => idle[it]! > 0 && idle[it]! >= all[it]! * IDLE_SHARE));
   }
 
-  /** Anything else that a view needs of a selection, by a name of its own. */
+  /** Returns any other data that a view needs for a selection, cached under a name of its own. */
   of<Value>(selection: Selection, name: string, compute: () => Value): Value {
     return this.kept(selection, `own ${name}`, compute);
   }
 
-  /** The same of the whole profile. */
+  /** Returns such data for the whole profile. */
   once<Value>(name: string, compute: () => Value): Value {
     return this.kept(this, `own ${name}`, compute);
   }
 
   private kept<Value>(of: object, name: string, compute: () => Value): Value {
     const known = this.known.get(of) ?? new Map<string, unknown>();
-    // What was used last stands last; what was not used for longest is forgotten.
+    // The most recently used entry is last; the least recently used one is dropped.
     this.known.delete(of);
     this.known.set(of, known);
     if (this.known.size > MOST_KEPT) this.known.delete(this.known.keys().next().value!);
@@ -214,7 +216,7 @@ export class Sums {
   }
 }
 
-/** The transforms up to the last one that leaves stacks out: those after it select the same rows. */
+/** Returns the transforms up to the last one that leaves stacks out: those after it select the same rows. */
 function leavingOut(transforms: readonly Transform[]): readonly Transform[] {
   return transforms.slice(0, transforms.findLastIndex((it) => it.kind === "focus" || it.kind === "drop") + 1);
 }

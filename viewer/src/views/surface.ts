@@ -1,4 +1,4 @@
-// What pictures are painted on: a canvas, or SVG to save.
+// The surfaces for pictures: a canvas, or SVG to save.
 
 import { theme } from "./theme";
 
@@ -6,13 +6,13 @@ export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sa
 
 export interface Surface {
   rect(x: number, y: number, width: number, height: number, color: string): void;
-  /** Slanted lines over a place that is no running code. */
+  /** Draws slanted lines over a place that is not running code. */
   hatch(x: number, y: number, width: number, height: number): void;
-  /** A line of text around the height `y`. */
+  /** Draws a line of text centred at the height `y`. */
   text(x: number, y: number, text: string, color: string): void;
 }
 
-/** A picture of some size, which can be painted on any surface. */
+/** A picture of a certain size, which can be painted on any surface. */
 export interface Picture {
   readonly width: number;
   readonly height: number;
@@ -21,7 +21,7 @@ export interface Picture {
 
 export class CanvasSurface implements Surface {
   private readonly lines: CanvasPattern | null;
-  private color = ""; // what is filled with; setting the same again takes as long as a rectangle does
+  private color = ""; // the current fill; setting the same one again takes as long as a rectangle
 
   constructor(private readonly context: CanvasRenderingContext2D) {
     context.font = FONT;

@@ -1,4 +1,4 @@
-// What the tables have in common.
+// The parts that tables share.
 
 import { useRef } from "preact/hooks";
 import type { SampleType } from "../model/profile";
@@ -6,9 +6,12 @@ import { amount, percent } from "../model/units";
 import { useScroll, useSize } from "./hooks";
 
 const ROW = 24; // px, as in the style sheet
-const AROUND = 4; // rows that are there beside those on screen
+const AROUND = 4; // rows that exist besides those on screen
 
-/** The element of a table that scrolls, its height in px, and which of its rows are to be elements: `first` and all before `end`. */
+/**
+ * Returns the scrolling element of a table, its height in px, and the range of rows that should be elements: from `first` up to
+ * but excluding `end`.
+ */
 export function useRows(count: number) {
   const scroller = useRef<HTMLDivElement>(null);
   const top = useScroll(scroller);
@@ -17,7 +20,7 @@ export function useRows(count: number) {
   return { scroller, height, first, end: Math.min(count, Math.ceil((top + height) / ROW) + AROUND) };
 }
 
-/** How far from the top of the table the top of a row is, px. */
+/** Returns the distance of a row's top from the top of the table, px. */
 export const topOf = (row: number) => row * ROW;
 
 /** A weight with its share, over a bar as long as the share. */
@@ -31,7 +34,7 @@ export function WeightCell({ kind, type, weight, all, title = "" }: { kind: "sel
   );
 }
 
-/** The row that a key leads to from row `at`; `null` for any other key. */
+/** Returns the row that a key leads to from row `at`; `null` for any other key. */
 export function nextPlace(key: string, at: number, rows: number, height: number): number | null {
   const page = Math.max(1, Math.floor(height / ROW) - 2);
   const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows, End: rows };
@@ -46,7 +49,7 @@ export function reveal(scroller: HTMLElement, row: number): void {
   else if (topOf(row + 1) + head > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = topOf(row + 1) + head - scroller.clientHeight;
 }
 
-/** Where the menu of a row opens when a key asks for it: in the window, px. */
+/** Returns where the menu of a row opens when requested by a key: the position in the window, px. */
 export function menuPlace(scroller: HTMLElement, row: number): [x: number, y: number] {
   const box = scroller.getBoundingClientRect();
   return [box.left + 40, box.top + topOf(row + 2) - scroller.scrollTop];

@@ -1,4 +1,4 @@
-// Taking something from the page: a text, a picture, or the profile itself.
+// The exports of the page: a text, a picture, or the profile itself.
 
 import { useLayoutEffect } from "preact/hooks";
 import { useApp } from "./context";
@@ -6,7 +6,7 @@ import { CanvasSurface, SvgSurface, type Picture } from "./surface";
 import { theme } from "./theme";
 
 const MARGIN = 8; // px around a picture
-const MOST_PIXELS = 16_000; // of a side of a PNG
+const MOST_PIXELS = 16_000; // for each side of a PNG
 
 /** Offers the text and the picture of the view that is shown. */
 export function useTakeout(text: () => string, picture: () => Picture | null): void {
@@ -16,7 +16,7 @@ export function useTakeout(text: () => string, picture: () => Picture | null): v
   });
 }
 
-/** Puts a text on the clipboard; false where the browser does not allow it. */
+/** Copies a text to the clipboard; returns false if the browser does not allow it. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -26,7 +26,7 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** The older way, which works in a frame and in a page without a secure origin. */
+/** Copies a text the older way, which works in a frame and in a page without a secure origin. */
 function copyOfSelection(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;
@@ -45,7 +45,7 @@ export function svgOf(picture: Picture): Blob {
   return new Blob([surface.document(picture.width, picture.height)], { type: "image/svg+xml" });
 }
 
-/** `null` where the browser cannot make so large a picture. */
+/** Returns the picture as PNG; `null` if the browser cannot create such a large picture. */
 export function pngOf(picture: Picture): Promise<Blob | null> {
   const canvas = document.createElement("canvas");
   const [width, height] = [picture.width + 2 * MARGIN, picture.height + 2 * MARGIN];
@@ -62,7 +62,7 @@ export function pngOf(picture: Picture): Promise<Blob | null> {
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 
-/** Has the browser save something as a file. */
+/** Makes the browser save a file. */
 export function save(blob: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -71,7 +71,7 @@ export function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A name for a file, of the title of the page. */
+/** Returns the name of a file, derived from the title of the page. */
 export function fileName(title: string, extension: string): string {
   const base = title.replace(/\.pb\.gz$/, "").replace(/[^\w.-]+/g, "-").replace(/^[-.]+|[-.]+$/g, "");
   return `${base === "" ? "profile" : base.slice(0, 80)}.${extension}`;

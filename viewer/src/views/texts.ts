@@ -10,15 +10,15 @@ import { nodeOf } from "./flame_graph";
 import { typeWord } from "./words";
 
 const MOST_LINES = 2000;
-const LEAST = 0.005; // the share of a call that has a line of its own
+const LEAST = 0.005; // the minimum share of a call that has a line of its own
 
-/** The functions of a stack, the leaf first, as Ruby prints one. */
+/** Formats the functions of a stack, leaf first, as Ruby prints it. */
 export function stackText({ model }: App, stack: readonly number[]): string {
   const lines = [...stack].reverse().map((of) => [model.names.name(of), model.names.place(of)].filter((it) => it !== "").join("  "));
   return `${lines.join("\n")}\n`;
 }
 
-/** The top table. */
+/** Formats the top table. */
 export function topText(app: App): string {
   const { model, sums, state } = app;
   const type = model.type(state.selection);
@@ -31,7 +31,7 @@ export function topText(app: App): string {
   return [heading(app, all), `${"TOTAL".padStart(17)} ${"SELF".padStart(17)}   FUNCTION`, ...lines, ""].join("\n");
 }
 
-/** The calls of a tree from a box on, those with a share that can be seen. */
+/** Formats the calls of a tree below a box, those with a visible share. */
 export function treeText(app: App, direction: Direction, zoom: readonly number[]): string {
   const { sums, state } = app;
   const stacks = sums.stacks(state.selection, direction);
@@ -45,7 +45,7 @@ export function treeText(app: App, direction: Direction, zoom: readonly number[]
   return [heading(app, stacks.weighed.total(0)), `${"TOTAL".padStart(17)}   FUNCTION`, ...lines, ""].join("\n");
 }
 
-/** The changes of functions. */
+/** Formats the changes of functions. */
 export function changesText({ model, state }: App, rows: readonly Change[]): string {
   const type = model.type(state.selection);
   const { absolute } = state.view;
@@ -56,7 +56,7 @@ export function changesText({ model, state }: App, rows: readonly Change[]): str
   return [`${typeWord(type.name)}\n`, CHANGE_HEAD, ...lines, ""].join("\n");
 }
 
-/** The calls of two sides from a box on, those with a share that can be seen. */
+/** Formats the calls of two sides below a box, those with a visible share. */
 export function differenceText({ model, state }: App, shown: Comparison, absolute: boolean, zoom: readonly number[]): string {
   const type = model.type(state.selection);
   const { tree, both, before, after } = shown;
@@ -80,7 +80,7 @@ function changeCells(before: number, after: number, absolute: boolean, type: Sam
   return `${cells.map((it) => it.padStart(10)).join("  ")} ${ratio(before, after).padStart(7)}`;
 }
 
-/** One line of a tree. */
+/** Formats one line of a tree. */
 export function treeLine({ model, sums, state }: App, stacks: Stacks, node: number, depth: number): string {
   const total = stacks.weighed.total(node);
   const share = percent(total, sums.total(state.selection)).padStart(6);
@@ -88,14 +88,14 @@ export function treeLine({ model, sums, state }: App, stacks: Stacks, node: numb
   return `${amount(model.type(state.selection), total).padStart(10)} ${share}   ${"  ".repeat(depth)}${name}`;
 }
 
-/** The callees of a node that weigh something, the heaviest first. */
+/** Returns the callees of a node that have weight, the heaviest first. */
 export function heaviestFirst({ tree, weighed }: Stacks, node: number): number[] {
   const found: number[] = [];
   for (let child = tree.firstChild[node]!; child !== 0; child = tree.nextSibling[child]!) if (weighed.total(child) > 0) found.push(child);
   return found.sort((one, other) => weighed.total(other) - weighed.total(one) || one - other);
 }
 
-/** Whether a node has a callee that weighs something. */
+/** Returns whether a node has a callee that has weight. */
 export function callsSomething({ tree, weighed }: Stacks, node: number): boolean {
   for (let child = tree.firstChild[node]!; child !== 0; child = tree.nextSibling[child]!) if (weighed.total(child) > 0) return true;
   return false;

@@ -1,4 +1,4 @@
-// The colours of the pictures, from the style sheet, so that they follow the system's light or dark.
+// The colours of the pictures, taken from the style sheet, so that they follow the system's light or dark mode.
 
 import type { Origin } from "../model/facts";
 
@@ -8,24 +8,24 @@ export interface Theme {
   readonly background: string;
   readonly line: string;
   readonly accent: string;
-  /** What a search lights up. */
+  /** The colour of search matches. */
   readonly lit: string;
   readonly hatch: string;
   readonly boxText: string;
-  /** Shades of each origin, so that neighbours differ. */
+  /** The shades of each origin, so that neighbours differ. */
   readonly origins: Readonly<Record<Origin, readonly string[]>>;
-  /** By the word of the state. */
+  /** The colour of each state, by its word. */
   readonly states: Readonly<Record<string, string>>;
   readonly marker: string;
-  /** Of a difference: no change, more, less, what is new, and what is gone. */
+  /** The colours of a difference: no change, more, less, new, and gone. */
   readonly same: string;
   readonly more: string;
   readonly less: string;
   readonly added: string;
   readonly gone: string;
-  /** From no activity to the most. */
+  /** The colours from no activity to the most. */
   readonly heat: readonly string[];
-  /** The same for what a search lights up, and for what it does not. */
+  /** The same colours for search matches, and for everything else. */
   readonly litHeat: readonly string[];
   readonly dimHeat: readonly string[];
 }
@@ -37,12 +37,12 @@ export const DARK = "(prefers-color-scheme: dark)";
 const STEPS = 64; // of a ramp
 let current: Theme | null = null;
 
-/** The colours of now. */
+/** Returns the current colours. */
 export function theme(): Theme {
   return (current ??= read());
 }
 
-/** Calls `changed` when the system turns light or dark; returns what ends that. */
+/** Calls `changed` when the system switches between light and dark; returns a function that stops it. */
 export function watchTheme(changed: () => void): () => void {
   const query = matchMedia(DARK);
   const turned = () => {
@@ -53,7 +53,7 @@ export function watchTheme(changed: () => void): () => void {
   return () => query.removeEventListener("change", turned);
 }
 
-/** A color between two of the form `#rrggbb`. */
+/** Mixes two colours of the form `#rrggbb`. */
 export function mix(one: string, other: string, share: number): string {
   const [from, to] = [parseInt(one.slice(1), 16), parseInt(other.slice(1), 16)];
   let mixed = 0;
@@ -97,7 +97,7 @@ function ramp(from: string, to: string): string[] {
   return Array.from({ length: STEPS }, (_, step) => mix(from, to, step / (STEPS - 1)));
 }
 
-/** The color of a part of the most, 0 to 1. Its root is taken, so that little activity can be seen. */
+/** Returns the colour of a part of the maximum, 0 to 1. Its square root is used, so that little activity is visible. */
 export function onRamp(colors: readonly string[], part: number): string {
   return colors[Math.min(colors.length - 1, Math.ceil(Math.sqrt(part) * (colors.length - 1)))]!;
 }

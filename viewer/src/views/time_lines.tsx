@@ -16,9 +16,9 @@ const CELL = 4; // px, the width of a cell
 export interface TimeLinesProps {
   readonly label: string;
   readonly names: readonly string[];
-  /** The state whose colour the lines have. */
+  /** The state that determines the colour of the lines. */
   readonly state: string;
-  /** By name, the weights of so many cells of the range. */
+  /** Returns the weights of each name, in `cells` cells of the range. */
   readonly weights: (range: Range, cells: number) => ReadonlyMap<string, Float64Array>;
 }
 

@@ -1,4 +1,4 @@
-// A small window beside the pointer, with what is known of the place under it.
+// A small window beside the pointer, with the facts on the place under it.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 

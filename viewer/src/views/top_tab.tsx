@@ -1,4 +1,4 @@
-// Functions by their weight.
+// The functions by weight.
 
 import { useApp } from "./context";
 import { useTakeout } from "./takeout";

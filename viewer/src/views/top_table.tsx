@@ -1,4 +1,4 @@
-// A table of functions, sorted, of which only the rows on screen are elements.
+// A sorted table of functions, of which only the rows on screen are elements.
 
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { expression, matches } from "../model/search";
@@ -18,7 +18,7 @@ const ORDERS: readonly (readonly [order: TopOrder, name: string])[] = [
 export interface TopTableProps {
   /** The function whose row is marked. */
   readonly current: number;
-  /** Without shares and places. */
+  /** Whether to omit shares and places. */
   readonly narrow?: boolean;
   readonly onOpen: (of: number) => void;
 }

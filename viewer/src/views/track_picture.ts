@@ -8,10 +8,10 @@ import { mix, onRamp, STATES, type Theme } from "./theme";
 
 export const CELL = 3; // px, the height of a cell
 export const TRACK = 22; // px, the height of a track with the room above it
-const GAP = 3; // px, that room
+const GAP = 3; // px, the height of that room
 const MARKER = 3; // px
 
-/** Paints the cells of time; `ns` is the time over the width. */
+/** Paints the cells of time; `ns` is the time across the width. */
 export function paintHeat(surface: Surface, theme: Theme, heat: Heat, lit: Lit | null, ns: number, width: number): void {
   const { columnNs, rows, cells } = heat;
   const largest = heat.largest || 1;
@@ -28,7 +28,7 @@ export function paintHeat(surface: Surface, theme: Theme, heat: Heat, lit: Lit |
   }
 }
 
-/** What a column of a track is full of: the time of it, or the most that a column has. */
+/** Returns the weight that fills a column of a track: its time, or the maximum of all columns. */
 export function fullColumn(tracks: readonly Track[], isTime: boolean, ns: number, columns: number): number {
   if (isTime) return ns / columns;
   let most = 1;
@@ -42,7 +42,7 @@ export function fullColumn(tracks: readonly Track[], isTime: boolean, ns: number
   return most;
 }
 
-/** Paints a track, its states above each other. Columns with the same state throughout are one box. */
+/** Paints a track with its states stacked. Consecutive columns that have only one state are drawn as one box. */
 export function paintTrack(surface: Surface, theme: Theme, states: readonly string[], track: Track, full: number, columns: number, top: number, dim: boolean): void {
   const order = states.map((_, index) => index).sort((one, other) => STATES.indexOf(states[one]!) - STATES.indexOf(states[other]!));
   const height = TRACK - GAP;
@@ -56,7 +56,7 @@ export function paintTrack(surface: Surface, theme: Theme, states: readonly stri
     if (runState >= 0) surface.rect(runFrom, top + GAP, to - runFrom, height, colors[runState]!);
     runState = -1;
   };
-  // State after state, as a change of the colour takes as long as a box.
+  // Paint one state after the other, as a change of colour takes as long as a box.
   const parts = states.map((): [column: number, top: number, height: number][] => []);
   for (let column = 0; column < columns; column++) {
     const whole = order.find((state) => track.weights[state * columns + column]! >= full * 0.98) ?? -1;
@@ -78,7 +78,7 @@ export function paintTrack(surface: Surface, theme: Theme, states: readonly stri
   for (const state of order) for (const [column, level, box] of parts[state]!) surface.rect(column, level, 1, box, colors[state]!);
 }
 
-/** Paints the markers of a thread, such as above its track. */
+/** Paints the markers of a thread, for example above its track. */
 export function paintMarkers(surface: Surface, theme: Theme, profile: Profile, thread: number, ns: number, width: number, top: number): void {
   for (const { thread: own, start, duration } of profile.markers) {
     if (own === thread) surface.rect((start / ns) * width, top, Math.max(2, (duration / ns) * width), MARKER, theme.marker);

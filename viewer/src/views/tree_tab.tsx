@@ -1,4 +1,4 @@
-// The call tree, opened where one wants to see more.
+// The call tree, expanded where more detail is wanted.
 
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Stacks } from "../model/model";
@@ -11,12 +11,12 @@ import { menuPlace, nextPlace, reveal, topOf, useRows, WeightCell } from "./tabl
 import { brief } from "./words";
 
 const ROOT = 0;
-const HOT = 0.5; // the share of its caller from which on a callee is opened by itself
+const HOT = 0.5; // the share of its caller from which a callee is expanded automatically
 
 interface Line {
   readonly node: number;
   readonly depth: number;
-  /** Its place among the callees of its caller, and their number. */
+  /** The place among the callees of its caller, and their number. */
   readonly place: number;
   readonly of: number;
   readonly hasMore: boolean;
@@ -134,7 +134,7 @@ function CallTree({ stacks }: { stacks: Stacks }) {
   );
 }
 
-/** The lines of the open part of the tree. */
+/** Returns the lines of the expanded part of the tree. */
 function linesOf(stacks: Stacks, open: ReadonlySet<number>): Line[] {
   const lines: Line[] = [];
   const next: Omit<Line, "hasMore">[] = [{ node: 0, depth: 0, place: 1, of: 1 }];
@@ -150,7 +150,7 @@ function linesOf(stacks: Stacks, open: ReadonlySet<number>): Line[] {
   return lines;
 }
 
-/** The nodes from the root on, as long as one callee has most of its caller's weight. */
+/** Returns the nodes from the root on, as long as one callee has most of its caller's weight. */
 function hotPath(stacks: Stacks): Set<number> {
   const path = new Set<number>();
   for (let node = 0; ; ) {
@@ -161,7 +161,7 @@ function hotPath(stacks: Stacks): Set<number> {
   }
 }
 
-/** A node and some of what is under it: the hottest path. */
+/** Returns a node and the hottest path under it. */
 function below(stacks: Stacks, from: number): number[] {
   const found = [];
   for (let node: number | undefined = from; node !== undefined; node = heaviestFirst(stacks, node)[0]) found.push(node);

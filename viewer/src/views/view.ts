@@ -1,4 +1,4 @@
-// How the selection is shown: which view, and where in it.
+// The way in which the selection is shown: the view, and the place in it.
 
 import { hasLabels } from "../model/groups";
 import type { Model } from "../model/model";
@@ -21,7 +21,7 @@ export const TABS = [
 ] as const;
 export type Tab = (typeof TABS)[number];
 
-/** The views that show one file alone. */
+/** The views that show only one file. */
 const ONE_FILE: readonly Tab[] = ["chart", "gvl", "labels", "gc", "source"];
 
 export const TAB_NAMES: Readonly<Record<Tab, string>> = {
@@ -39,12 +39,12 @@ export const TAB_NAMES: Readonly<Record<Tab, string>> = {
   source: "Source",
 };
 
-/** Whether a view compares two sides; the others show one. */
+/** Returns whether a view compares two sides; the others show one. */
 export function isComparing(tab: Tab): boolean {
   return tab === "difference" || tab === "changes";
 }
 
-/** The views of one side that a profile has no data for. */
+/** Returns the views of one side for which a profile has no data. */
 function missing({ profile, isTwoSided }: Model): ReadonlySet<Tab> {
   const has = (type: string) => (profile.rows.weights[profile.types.findIndex((it) => it.name === type)] ?? []).some((it) => it > 0);
   const none: Partial<Record<Tab, boolean>> = {
@@ -59,29 +59,29 @@ function missing({ profile, isTwoSided }: Model): ReadonlySet<Tab> {
 
 const MISSING = new WeakMap<Model, ReadonlySet<Tab>>();
 
-/** The views that have something to show, in their order. */
+/** Returns the views that have something to show, in their order. */
 export function tabsOf(model: Model, selection: Selection): readonly Tab[] {
   const none = MISSING.get(model) ?? missing(model);
   MISSING.set(model, none);
   return TABS.filter((it) => (isComparing(it) ? model.compares(selection) : !none.has(it)));
 }
 
-/** The view that is shown: the chosen one, if it has something to show. */
+/** Returns the view that is shown: the chosen one, if it has something to show. */
 export function shownTab(model: Model, { selection, view }: State): Tab {
   const tabs = tabsOf(model, selection);
   return tabs.includes(view.tab) ? view.tab : FIRST_VIEW.tab;
 }
 
-/** The view of a new page. */
+/** Returns the view of a new page. */
 export function firstView(model: Model): View {
   return model.isTwoSided ? { ...FIRST_VIEW, tab: "difference" } : FIRST_VIEW;
 }
 
-/** The side by which the boxes of a difference are wide. */
+/** The sides that can determine the width of boxes in a difference. */
 export const WIDTHS = ["both", "before", "after"] as const;
 export type Widths = (typeof WIDTHS)[number];
 
-/** Callers above their callees, below them, or from the leaves on. */
+/** The shapes: callers above their callees, below them, or from the leaves on. */
 export const SHAPES = ["icicle", "flame", "inverted"] as const;
 export type Shape = (typeof SHAPES)[number];
 
@@ -90,19 +90,19 @@ export interface View {
   readonly shape: Shape;
   /** The functions from the root to the box that fills the flame graph. */
   readonly zoom: readonly number[];
-  /** The function of the sandwich; -1 is the one with most weight. */
+  /** The function of the sandwich; -1 means the heaviest one. */
   readonly of: number;
   readonly order: TopOrder;
-  /** What the flame chart shows of the range. */
+  /** The part of the range that the flame chart shows. */
   readonly window: Range | null;
-  /** The threads of the flame chart; `null` is the busiest one. */
+  /** The threads of the flame chart; `null` means the busiest one. */
   readonly lanes: ReadonlySet<number> | null;
-  /** Whether sides are compared by weights, not by shares. */
+  /** Whether sides are compared by weights instead of shares. */
   readonly absolute: boolean;
-  /** Whether changes are those of total weights, not of self weights. */
+  /** Whether changes are those of total weights instead of self weights. */
   readonly total: boolean;
   readonly widths: Widths;
-  /** What was chosen in a tab, by a name of it: how it groups, or which of its rows is open. */
+  /** The choices in tabs, by name: the grouping, or which row is open. */
   readonly picks: Readonly<Record<string, string>>;
 }
 
@@ -127,7 +127,7 @@ export const FIRST_VIEW: View = {
   picks: {},
 };
 
-/** The view for the fragment of the address; what is as in a new page is left out. */
+/** Returns the view for the fragment of the address; defaults are left out. */
 export function toWords(view: View, model: Model): Record<string, string> {
   const { profile, names } = model;
   const words: Record<string, string> = {};
@@ -145,7 +145,7 @@ export function toWords(view: View, model: Model): Record<string, string> {
   return words;
 }
 
-/** The view of a fragment. What the profile does not have is left out. */
+/** Restores the view of a fragment. Anything that the profile lacks is left out. */
 export function fromWords(words: Readonly<Record<string, string>>, model: Model): View {
   const { profile, names } = model;
   const zoom = words["viewZoom"]?.split("\n") ?? [];

@@ -1,4 +1,4 @@
-// Words on screen for what a profile calls by a short word.
+// Words on screen for the short words of a profile.
 
 import type { Origin } from "../model/facts";
 import type { Model } from "../model/model";
@@ -37,7 +37,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   gc: "garbage collection",
 };
 
-/** As much of a text as can be read on screen: names can have a million letters. */
+/** Returns as much of a text as can be read on screen: names can have a million characters. */
 export function brief(text: string): string {
   return text.length <= MOST_LETTERS ? text : `${text.slice(0, MOST_LETTERS)}…`;
 }
@@ -55,7 +55,7 @@ export function threadName(profile: Profile, thread: number): string {
   return name === "" ? `thread ${nativeId}` : brief(clean(name));
 }
 
-/** Which markers are selected: `inside GET /orders, from 100 ms on`. */
+/** Describes which markers are selected: `inside GET /orders, from 100 ms on`. */
 export function withinWord({ marker, least }: Within): string {
   return `inside ${brief(clean(marker))}${least > 0 ? `, from ${duration(least)} on` : ""}`;
 }

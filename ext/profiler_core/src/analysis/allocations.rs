@@ -1,4 +1,5 @@
-//! Allocations by function: how many objects it allocated itself, and the class that weighs most among them.
+//! Allocations by function: how many objects each function allocated itself, and the heaviest class among
+//! them.
 
 use std::cmp::Reverse;
 
@@ -16,14 +17,14 @@ pub const CLASS: &str = "class";
 pub struct Allocations<'profile> {
     /// The number of objects.
     pub objects: u64,
-    /// The class that weighs most among them, by name where two weigh alike.
+    /// The class with the most weight among them; the first by name if two weigh the same.
     pub class: &'profile str,
     /// The number of classes.
     pub classes: usize,
 }
 
-/// The allocations of every function that has any. `of` is the sample type that is shown: it decides whether all objects
-/// count, or the live ones.
+/// Returns the allocations of every function that has any. `of` is the sample type being shown: it decides
+/// whether all objects count, or only the live ones.
 #[must_use]
 pub fn allocations(profile: &Profile, of: SampleType) -> HashMap<FunctionId, Allocations<'_>, FxBuildHasher> {
     let live = matches!(of, SampleType::InuseObjects | SampleType::InuseSpace);

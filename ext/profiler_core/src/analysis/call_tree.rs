@@ -1,4 +1,4 @@
-//! The call tree: a function once under each of its callers, whatever the line, with what it weighs there.
+//! The call tree: each function once under each of its callers, whatever the line, with its weight there.
 
 use std::cmp::Reverse;
 
@@ -8,33 +8,33 @@ use rustc_hash::FxBuildHasher;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::{Profile, SampleType};
 
-/// A function called by the one above it.
+/// A function called by the node above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The function.
     pub function: FunctionId,
-    /// Weight of the stacks that end here.
+    /// The weight of the stacks that end here.
     pub self_weight: u64,
-    /// Weight of the stacks that contain this call.
+    /// The weight of the stacks that contain this call.
     pub total_weight: u64,
-    /// Indices of its callees, the heaviest first.
+    /// The indices of the callees, the heaviest first.
     pub children: Vec<usize>,
 }
 
 /// The functions of a profile under their callers, with weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallTree {
-    /// The sample type that was weighed.
+    /// The sample type of the weights.
     pub of: SampleType,
-    /// Weight of all.
+    /// The weight of the whole profile.
     pub total: u64,
-    /// Every call; callers come before their callees.
+    /// All calls; callers come before their callees.
     pub nodes: Vec<Node>,
-    /// Indices of the calls without a caller, the heaviest first.
+    /// The indices of the calls without a caller, the heaviest first.
     pub roots: Vec<usize>,
 }
 
-/// The tree of `profile`, without what weighs nothing.
+/// Returns the call tree of `profile`, without calls that have no weight.
 #[must_use]
 pub fn call_tree(profile: &Profile, of: SampleType) -> CallTree {
     let calls = Calls::of(profile);
@@ -81,7 +81,7 @@ pub fn call_tree(profile: &Profile, of: SampleType) -> CallTree {
 pub(crate) struct Call {
     /// The function.
     pub(crate) function: FunctionId,
-    /// The index of the call that it was made in, a smaller one.
+    /// The index of the call that made this one, which is smaller.
     pub(crate) caller: Option<usize>,
 }
 
@@ -113,12 +113,12 @@ impl Calls {
         Self { all, of_stacks }
     }
 
-    /// The index of the call that a stack ends in.
+    /// Returns the index of the call in which a stack ends.
     pub(crate) fn place(&self, stack: StackId) -> Option<usize> {
         self.of_stacks.get(stack.index()).copied().flatten()
     }
 
-    /// The functions from that call to the root.
+    /// Iterates over the functions from that call to the root.
     pub(crate) fn functions(&self, place: usize) -> impl Iterator<Item = FunctionId> + '_ {
         let call = |place: usize| self.all.get(place).copied();
         std::iter::successors(call(place), move |it| it.caller.and_then(call)).map(|it| it.function)

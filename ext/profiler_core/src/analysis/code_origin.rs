@@ -1,4 +1,4 @@
-//! The owner of a function's code: the app, a gem, Ruby itself, or nobody.
+//! The owner of a function's code: the app, a gem, Ruby itself, or none.
 
 use super::trim_paths;
 use crate::profile::{Function, Kind};
@@ -6,17 +6,17 @@ use crate::profile::{Function, Kind};
 /// The owner of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The app, or what is not known to be anybody else's.
+    /// The app, and code with no other known owner.
     App,
     /// A gem that is a part of Rails.
     Rails,
     /// Another gem.
     Gem,
-    /// Ruby's standard library, and what of its core is written in Ruby.
+    /// Ruby's standard library, and the parts of its core that are written in Ruby.
     Ruby,
-    /// C, with a Ruby method in front of it.
+    /// C code behind a Ruby method.
     Cfunc,
-    /// The profiler made it up: `(garbage collection)`.
+    /// A synthetic function, such as `(garbage collection)`.
     Synthetic,
 }
 
@@ -37,7 +37,7 @@ const RAILS: [&str; 12] = [
 ];
 
 impl Origin {
-    /// The word for it.
+    /// Returns the word for the origin.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Origin {
         }
     }
 
-    /// The origin of `function`, from its path. That may be short, see [`trim_paths`].
+    /// Returns the origin of `function`, judging by its path, which may be a short one: see [`trim_paths`].
     #[must_use]
     pub fn of(function: &Function) -> Self {
         match function.kind() {
@@ -78,7 +78,7 @@ impl Origin {
     }
 }
 
-/// Directories and files of the profiler, whose functions may have any name.
+/// Directories and files of the profiler whose functions may have any name.
 const PROFILERS: [&str; 4] = [
     "/lib/profiler/process/",
     "/lib/profiler/autoload/",
@@ -86,11 +86,12 @@ const PROFILERS: [&str; 4] = [
     "/lib/profiler/background_thread.rb",
 ];
 
-/// Whether it is code of the profiler, which can be in the load path without being installed as a gem.
+/// Returns whether the function belongs to the profiler, which can be in the load path without being
+/// installed as a gem.
 pub(super) fn is_profilers(function: &Function) -> bool {
     let path = &function.path;
     if PROFILERS.iter().any(|it| path.contains(it)) {
-        return true; // it defines methods of Ruby anew
+        return true; // these files redefine methods of Ruby
     }
     let in_library = path.contains("/lib/profiler/") || path.ends_with("/lib/profiler.rb");
     if !in_library && !path.starts_with("gem:profiler/") {

@@ -1,21 +1,22 @@
-//! The changes between two sides of one or more profiles each, and which of them are more than chance.
+//! The changes between two sides of one or more profiles each, and which of them exceed chance.
 //!
-//! A profile is a sample: two profiles of the same program always differ. The weight of a function is known as well as the
-//! number and the weights of its samples allow. Where a side has several runs, it is known as well as these agree. A change is
-//! significant if fewer than one in twenty comparisons of equals would show one like it, of any function, by chance. To that
-//! end the probabilities are corrected (Holm) for the number of functions that were compared.
+//! A profile is a sample: two profiles of the same program always differ. The weight of a function is known
+//! as precisely as the number and the weights of its samples allow. If a side has several runs, it is known
+//! as precisely as these agree. A change is significant if fewer than one in twenty comparisons of equal
+//! programs would show such a change, in any function, by chance. To that end, the probabilities are
+//! corrected (Holm) for the number of functions that were compared.
 //!
-//! Where a side has several runs, these can differ by more than the number and the weights of samples explain. This
-//! excess is estimated from the function's own runs together with the median over all functions, counted as three runs.
-//! A function alone has four degrees of freedom, which say little, but functions do differ.
+//! If a side has several runs, these can differ by more than the number and the weights of samples explain.
+//! This excess is estimated from the function's own runs together with the median over all functions, which
+//! counts as three runs. A function alone has four degrees of freedom, which say little, but functions do
+//! differ.
 //!
-//! A mean in place of the median was lifted by every garbage collection that fell into one run and not into the next.
-//! With the mean, a method was named in 61 % of comparisons in which it had become a tenth slower, and equals were
-//! called changed in 15 % instead of 4 %.
-
+//! A mean in place of the median was raised by every garbage collection that fell into one run and not into
+//! the next. With the mean, a method that had become a tenth slower was named in 61 % of comparisons, and
+//! equal programs were called changed in 15 % instead of 4 %.
 //!
-//! Shares compare runs of different length, but the share of whatever stays grows as something else goes. So a change of a share is
-//! a regression only where the weight has grown as well, by more than chance.
+//! Shares compare runs of different length, but when one function disappears, the shares of all others grow.
+//! So a change of a share is a regression only if the weight has grown as well, by more than chance.
 
 mod chance;
 mod headline;
@@ -29,57 +30,59 @@ use run::Run;
 /// The quantity that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compare {
-    /// The weight.
+    /// The sample type of the weight.
     pub of: SampleType,
-    /// With what was called, not only the function's own.
+    /// Whether to include callees, instead of only the function's own weight.
     pub total: bool,
-    /// The weight itself; otherwise its share of the run.
+    /// Whether to compare the weight itself, instead of its share of the run.
     pub absolute: bool,
 }
 
-/// A function on both sides. Numbers are shares of a run (0 to 1), or weights if [`Compare::absolute`] is set.
+/// A function on both sides. The numbers are shares of a run (0 to 1), or weights if [`Compare::absolute`] is
+/// set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The function, as the newer side has it, else the older.
+    /// The function as on the newer side, or else as on the older.
     pub function: Function,
-    /// Mean of the runs before.
+    /// The mean of the runs before.
     pub before: f64,
-    /// Mean of the runs after.
+    /// The mean of the runs after.
     pub after: f64,
-    /// Samples, on both sides together.
+    /// The number of samples on both sides together.
     pub samples: u64,
-    /// The probability that chance alone brings a change like that to any of the functions; 1 where there are too few samples.
+    /// The probability that chance alone brings such a change to any of the functions; 1 if there are too few
+    /// samples.
     pub chance: f64,
-    /// The same of its weight, before and after.
+    /// The same numbers for the function's weight, before and after.
     pub weight: Weight,
 }
 
-/// The weight of a function: of a run, or of a request where all runs counted these.
+/// The weight of a function: per run, or per request if all runs counted requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Weight {
-    /// Mean of the runs before.
+    /// The mean of the runs before.
     pub before: f64,
-    /// Mean of the runs after.
+    /// The mean of the runs after.
     pub after: f64,
-    /// As [`Change::chance`].
+    /// The probability, as [`Change::chance`].
     pub chance: f64,
 }
 
-/// The fate of a function between two sides.
+/// The verdict on a function between two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its weight has grown.
+    /// The weight has grown.
     Slower,
-    /// Its weight has shrunk.
+    /// The weight has shrunk.
     Faster,
-    /// Its share has changed, and its weight went the other way: another amount of work was done.
+    /// The share has changed but the weight went the other way: a different amount of work was done.
     Moved,
-    /// Chance can bring that, or the rest changed, not this.
+    /// Chance can explain the change, or the rest of the program changed and not this function.
     Same,
 }
 
 impl Verdict {
-    /// The word for it.
+    /// Returns the word for the verdict.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -92,19 +95,19 @@ impl Verdict {
 }
 
 impl Change {
-    /// The size of the change.
+    /// Returns the size of the change.
     #[must_use]
     pub fn delta(&self) -> f64 {
         self.after - self.before
     }
 
-    /// Whether it is more than chance.
+    /// Returns whether the change exceeds chance.
     #[must_use]
     pub fn significant(&self) -> bool {
         self.chance < LEVEL
     }
 
-    /// Its fate.
+    /// Returns the verdict on the function.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let grew = self.weight.after > self.weight.before;
@@ -116,7 +119,7 @@ impl Change {
         }
     }
 
-    /// Whether it has become slower by more than this share.
+    /// Returns whether the function has become slower by more than this share.
     #[must_use]
     pub fn is_slower(&self, tolerance: f64) -> bool {
         let beyond = |before: f64, after: f64| after > before * (1.0 + tolerance);
@@ -131,48 +134,52 @@ impl Change {
 pub struct Diff {
     /// The quantity that was compared.
     pub compare: Compare,
-    /// Weight of all, mean of the runs before.
+    /// The weight of everything, as the mean of the runs before.
     pub before: f64,
-    /// And after.
+    /// The weight of everything, as the mean of the runs after.
     pub after: f64,
-    /// Samples of all runs, before and after.
+    /// The number of samples of all runs, before and after.
     pub samples: (u64, u64),
-    /// Functions that had samples enough to be compared.
+    /// The number of functions that had enough samples to be compared.
     pub compared: usize,
-    /// The factor by which the runs of a side differ more than chance explains, of half of the functions at least; 1 if
-    /// unknown.
+    /// The factor by which the runs of a side differ more than chance explains, in at least half of the
+    /// functions; 1 if it is unknown.
     pub spread: f64,
-    /// Runs, before and after.
+    /// The number of runs, before and after.
     pub runs: (usize, usize),
-    /// The function in Ruby whose weight, with the C functions that it called, has changed most.
+    /// The Ruby function whose weight, including the C functions that it called, has changed most.
     pub(crate) reason: Option<(String, f64, f64)>,
-    /// Requests of all runs, before and after, where all of them counted some: then weights are those of a request.
+    /// The number of requests of all runs, before and after, if all of them counted any. Weights are then per
+    /// request.
     pub requests: Option<(u64, u64)>,
-    /// All functions: what changed significantly first, the greatest change first.
+    /// All functions: significant changes first, and the largest changes first among those.
     pub changes: Vec<Change>,
 }
 
-/// The chance at which a change counts as one.
+/// The probability below which a change is significant.
 pub const LEVEL: f64 = 0.05;
 
-/// Samples that a function needs, on both sides together: of fewer no number is known well enough to be tested.
+/// The number of samples that a function needs, on both sides together. With fewer, no number is precise
+/// enough to be tested.
 const LEAST_SAMPLES: u64 = 16;
 
-/// The weight of the spread of all functions beside that of one, in runs. Functions differ in that: a garbage collection falls
-/// into one run and not into the next, a long loop is the same in all. With more weight on what is common, the restless ones
-/// were called changed, or, with a mean that they lift, nothing ever was.
+/// The weight, in runs, of the spread of all functions relative to that of a single one. Functions differ in
+/// their spread: a garbage collection falls into one run and not into the next, while a long loop is the same
+/// in all. With more weight on the common spread, the restless functions were called changed or, with a mean
+/// that they raise, no change was ever found.
 const PRIOR: f64 = 3.0;
 
-/// The identity of a function in two versions of a program: where its name says which it is, files and lines may change.
+/// The identity of a function in two versions of a program. If the name identifies the function, its file and
+/// lines may change.
 pub(crate) type Key = (String, String);
 
-/// The identity of `function`.
+/// Returns the identity of `function`.
 pub(crate) fn key(function: &Function) -> Key {
     let path = if function.method_name.is_empty() { function.path.clone() } else { String::new() };
     (function.name.clone(), path)
 }
 
-/// Compares `after` with `before`, each of one profile at least.
+/// Compares `after` with `before`, each of which needs at least one profile.
 #[must_use]
 pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     let runs = |side: &[&Profile]| side.iter().map(|it| Run::new(it, compare)).collect::<Vec<_>>();
@@ -186,7 +193,7 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     rows.retain(|it| it.samples > 0 || it.before + it.after > 0.0);
 
     let tested = Tested::of(&rows, &sides);
-    // The weights again, whatever was compared.
+    // Now compare the weights, whatever was compared before.
     let counted = before.iter().chain(after).all(|it| it.requests.count() > 0);
     for run in sides.iter_mut().flatten() {
         run.compare_weights(counted);
@@ -246,7 +253,7 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
 
 /// The test of all functions.
 struct Tested {
-    /// By function; corrected for their number.
+    /// The probability for each function, corrected for their number.
     chances: Vec<f64>,
     compared: usize,
     spread: f64,
@@ -273,7 +280,7 @@ struct Row {
     before: f64,
     after: f64,
     samples: u64,
-    /// Variance of the difference, as sampling alone explains it.
+    /// The variance of the difference that sampling alone explains.
     variance: f64,
     /// The distances of the runs of each side from their mean, in variances, summed up.
     unrest: f64,
@@ -289,7 +296,7 @@ impl Row {
             *(if after { &mut row.after } else { &mut row.before }) = mean;
             row.samples += runs.iter().map(|it| it.of(key).samples).sum::<u64>();
             row.variance += values.iter().map(|it| it.1).sum::<f64>() / (number * number);
-            // A run without it says as little of its own variance as it says of it.
+            // A run without the function says as little about its own variance as about the function.
             let common = values.iter().map(|it| it.1).sum::<f64>() / number;
             let far = |(value, variance): &(f64, f64)| (value - mean).powi(2) / variance.max(common);
             row.unrest += values.iter().map(far).filter(|it| it.is_finite()).sum::<f64>();
@@ -301,12 +308,12 @@ impl Row {
         self.samples >= LEAST_SAMPLES && self.variance > 0.0
     }
 
-    /// Before it is corrected for the number of functions.
+    /// Returns the probability before it is corrected for the number of functions.
     fn chance(&self, free: f64, spread: f64) -> f64 {
         if free == 0.0 {
             return chance::of_normal((self.after - self.before) / self.variance.sqrt());
         }
-        // By luck three runs can agree better than samples allow.
+        // By luck, three runs can agree better than samples allow.
         let own = ((self.unrest + PRIOR * spread) / (free + PRIOR)).max(1.0);
         chance::of_student((self.after - self.before) / (self.variance * own).sqrt(), free + PRIOR)
     }

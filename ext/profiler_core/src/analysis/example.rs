@@ -9,7 +9,7 @@ use crate::record::State;
 pub(crate) const MAIN: &str = "main";
 const PID: u32 = 4_711;
 
-/// A profile that grows.
+/// A growing profile.
 #[derive(Default)]
 pub(crate) struct Example {
     tables: TableBuilder,
@@ -22,7 +22,8 @@ impl Example {
         Self { duration_ms, ..Self::default() }
     }
 
-    /// Adds wall clock time of a thread. The stack has its root first: `name path:line; name path:line`; without a path it is C.
+    /// Adds wall-clock time of a thread. The stack has its root first: `name path:line; name path:line`. A
+    /// frame without a path is a C function.
     pub(crate) fn wall(&mut self, thread: &str, state: State, ms: u64, stack: &str) {
         self.row(thread, state, &[], &[(SampleType::Wall, ms * 1_000_000), (SampleType::Samples, ms)], stack);
     }

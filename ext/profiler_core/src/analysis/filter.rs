@@ -1,36 +1,37 @@
-//! A part of a profile: some threads, stacks that some function is in or not in, and stacks without some functions.
+//! A part of a profile: some threads, stacks with or without some function, and stacks with some functions
+//! removed.
 
 use super::code_origin::Origin;
 use super::sum::Sum;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Node, Note, Profile, Requests};
 
-/// The frame in place of a stack of which nothing is left.
+/// The frame in place of a stack of which no frame is left.
 const HIDDEN: &str = "(hidden)";
 
-/// The part of a profile to keep; by default all.
+/// The part of a profile to keep; everything by default.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only rows that one of these is in.
+    /// Keep only rows with one of these functions.
     pub focus: Option<Vec<FunctionId>>,
-    /// Only rows that none of these is in.
+    /// Keep only rows with none of these functions.
     pub ignore: Vec<FunctionId>,
-    /// Stacks without these: what they weigh goes to who called them.
+    /// Remove these functions from stacks; their weight goes to their callers.
     pub hide: Vec<FunctionId>,
-    /// Stacks without all that is not the app's, as with `hide`.
+    /// Remove all code that is not the app's from stacks, as with `hide`.
     pub app_only: bool,
-    /// Only rows of these threads, places in [`Profile::threads`].
+    /// Keep only rows of these threads, which are places in [`Profile::threads`].
     pub threads: Option<Vec<usize>>,
-    /// The note in the header; the share that is left is added.
+    /// The note in the header, to which the remaining share is added.
     pub note: String,
 }
 
-/// The part of `profile`. A note in its header says which it is, and how much.
+/// Returns the selected part of `profile`. A note in its header says which part it is, and how much is left.
 #[must_use]
 pub fn filter(profile: &Profile, by: &Filter) -> Profile {
     let mut part = profile.clone();
     if by.threads.is_some() {
-        part.requests = Requests::default(); // no request says on which thread it was
+        part.requests = Requests::default(); // no request knows its thread
     }
     let focus = by.focus.as_ref().map(|it| set(profile, it));
     let ignore = set(profile, &by.ignore);
@@ -68,7 +69,7 @@ fn set(profile: &Profile, ids: &[FunctionId]) -> Vec<bool> {
     set
 }
 
-/// Takes functions out of all stacks.
+/// Removes functions from all stacks.
 fn without(profile: &mut Profile, hide: &[bool]) {
     let mut stacks: Vec<Node> = Vec::new();
     let mut moved: Vec<Option<StackId>> = Vec::with_capacity(profile.stacks.len());
@@ -83,7 +84,7 @@ fn without(profile: &mut Profile, hide: &[bool]) {
             Some(StackId::from_index(stacks.len() - 1))
         });
     }
-    // Where nothing is left.
+    // The stack for rows whose frames are all gone.
     let function = FunctionId::from_index(profile.functions.len());
     profile.functions.push(Function::named(HIDDEN));
     let frame = FrameId::from_index(profile.frames.len());

@@ -7,14 +7,14 @@ use crate::profile::{Node, Note, Profile, SampleType};
 /// A place for garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A single row at the root.
+    /// As a single row at the root.
     Root,
-    /// Nowhere.
+    /// Nowhere: garbage collection is removed.
     Ignore,
 }
 
 impl Place {
-    /// The one of that name, if there is.
+    /// Returns the place of that name, if there is one.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -25,7 +25,7 @@ impl Place {
     }
 }
 
-/// `profile` with its garbage collection there.
+/// Returns `profile` with its garbage collection in that place.
 #[must_use]
 pub fn place(profile: &Profile, place: Place) -> Profile {
     match place {
@@ -34,11 +34,11 @@ pub fn place(profile: &Profile, place: Place) -> Profile {
     }
 }
 
-/// `profile` with all of its garbage collection in one place, at the root.
+/// Returns `profile` with all of its garbage collection in one place, at the root.
 fn gc_at_root(profile: &Profile) -> Profile {
     let mut moved = profile.clone();
     for sample in moved.samples.iter_mut().filter(|it| profile.is_gc(it)) {
-        // The leaf says what it is, whatever is above it.
+        // The leaf says that it is GC, whatever is above it.
         if let Some(leaf) = profile.stacks.get(sample.stack.index()).filter(|it| it.parent.is_some()) {
             sample.stack = StackId::from_index(moved.stacks.len());
             moved.stacks.push(Node { parent: None, frame: leaf.frame });
@@ -47,7 +47,7 @@ fn gc_at_root(profile: &Profile) -> Profile {
     compact(&moved)
 }
 
-/// `profile` without its garbage collection. How much that was, a note in the header tells.
+/// Returns `profile` without its garbage collection. A note in the header says how much that was.
 fn without_gc(profile: &Profile) -> Profile {
     let mut rest = profile.clone();
     let mut left_out_ns = 0_u64;
@@ -66,7 +66,7 @@ fn without_gc(profile: &Profile) -> Profile {
     compact(&rest)
 }
 
-/// Rows that are the same by now become one.
+/// Merges rows that are now equal.
 fn compact(profile: &Profile) -> Profile {
     let mut sum = Sum::default();
     sum.add(profile, Clone::clone);
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// `a` collects for 3 ms and runs for 5, `b` collects for 4.
+    /// Builds a profile in which `a` collects for 3 ms and runs for 5 ms, and `b` collects for 4 ms.
     fn example() -> Profile {
         let row = |stack, state, ns| {
             let mut weights = Weights::default();

@@ -1,4 +1,5 @@
-//! The weight of each value of a label, the function that most of it went to, and the requests with that value.
+//! The weight of each value of a label, the function with most of that weight, and the requests with that
+//! value.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,41 +15,44 @@ use crate::error::Error;
 use crate::ids::{FunctionId, Id};
 use crate::profile::{Function, Profile, Sample, SampleType, Tally, Thread};
 
-/// Groupings that every sample has, labels or not. A user's label of the same name is not asked.
+/// Groupings that every sample has, whatever its labels. They take precedence over a user's label of the same
+/// name.
 const THREAD: &str = "thread";
 const STATE: &str = "state";
-/// Groupings by the innermost function in Ruby: C functions work for their caller. A label of the same name comes first.
+/// Groupings by the innermost Ruby function, as C functions work for their caller. A label of the same name
+/// takes precedence.
 const OF_FUNCTIONS: [&str; 4] = ["package", "gem", "file", "class"];
 
-/// A value of the label and what it weighs.
+/// A value of the label and its weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The value; nothing for the samples without the label.
+    /// The value; `None` for the samples without the label.
     pub value: Option<String>,
-    /// Weight of its samples.
+    /// The weight of the value's samples.
     pub weight: u64,
     /// The function with the greatest self weight among them, and that weight.
     pub heaviest: Option<(FunctionId, u64)>,
-    /// The requests that ended with this value, where they were counted. Not all of their time needs to be in the weight.
+    /// The requests that ended with this value, if requests were counted. Not all of their time has to be in
+    /// the weight.
     pub requests: Option<Tally>,
 }
 
 impl Row {
-    /// The value in words, also where there is none.
+    /// Returns the value in words, also if there is none.
     #[must_use]
     pub fn name(&self) -> &str {
         self.value.as_deref().unwrap_or("(none)")
     }
 }
 
-/// The values of a label by weight.
+/// The values of a label, by weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
-    /// The sample type that was weighed.
+    /// The sample type of the weights.
     pub of: SampleType,
-    /// Weight of all rows of the profile, which is that of all rows here.
+    /// The weight of all rows of the profile, which equals that of all rows here.
     pub total: u64,
-    /// Every value that weighs something or has requests, the heaviest first, equal ones by name.
+    /// All values that have weight or requests, the heaviest first, equal ones by name.
     pub rows: Vec<Row>,
 }
 
@@ -58,13 +62,13 @@ struct Group {
     own: HashMap<FunctionId, u64, FxBuildHasher>,
 }
 
-/// Weighs `profile` by the values of `label`: one that samples or requests have, `thread` or `state`; or by the `package`, `gem`,
-/// `file` or `class` of the innermost function in Ruby.
+/// Groups `profile` by the values of `label`: a label that samples or requests have, `thread` or `state`, or
+/// the `package`, `gem`, `file` or `class` of the innermost Ruby function.
 ///
-/// A thread's value is its name and its native id, as many threads share a name.
+/// The value of a thread is its name and its native id, as many threads share a name.
 ///
 /// # Errors
-/// [`Error::UnknownLabel`], which lists those there are.
+/// Returns [`Error::UnknownLabel`], which lists the labels that there are.
 pub fn group_by(profile: &Profile, label: &str, of: SampleType) -> Result<Groups, Error> {
     let labels = labels(profile);
     if !labels.contains(&label) {
@@ -123,7 +127,8 @@ fn value_of<'it>(sample: &'it Sample, label: &str, threads: &'it [String]) -> Op
     }
 }
 
-/// By function, its package, gem, file or class. The app's own code is a package by itself, and no gem.
+/// Returns the package, gem, file or class of each function. The app's own code is a separate package, and
+/// not a gem.
 fn values_of_functions(profile: &Profile, by: &str) -> Vec<Option<String>> {
     let value = |it: &Function| match by {
         "file" => Some(trim_paths::path(&it.path, &[])),
@@ -137,13 +142,14 @@ fn values_of_functions(profile: &Profile, by: &str) -> Vec<Option<String>> {
     profile.functions.iter().map(value).collect()
 }
 
-/// Equal weights are ordered by name and place: the answer must not depend on the order of tables.
+/// Returns the heaviest function. Equal weights are ordered by name and place, so the result does not depend
+/// on the order of tables.
 fn heaviest(profile: &Profile, own: HashMap<FunctionId, u64, FxBuildHasher>) -> Option<(FunctionId, u64)> {
     let weighs = own.into_iter().filter(|(_, weight)| *weight > 0);
     weighs.max_by_key(|(function, weight)| (*weight, Reverse(profile.function(*function))))
 }
 
-/// The labels to group by: what every sample has, then the users' labels by name.
+/// Returns the labels to group by: those that every sample has, then the users' labels by name.
 fn labels(profile: &Profile) -> Vec<&str> {
     let of_requests = profile.requests.iter().flat_map(|(labels, _)| labels.pairs());
     let names =

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use crate::ids::FunctionId;
 use crate::profile::{Frame, Kind, Profile, SampleType};
 
-/// The functions that held the GVL while other threads waited for it, with the length of those waits, ns; the longest first.
-/// A stack counts for its innermost function written in Ruby: C functions mostly work on behalf of their caller.
+/// Returns the functions that held the GVL while other threads waited for it, with the length of those waits,
+/// ns; the longest first. A stack counts for its innermost function written in Ruby: C functions mostly work
+/// on behalf of their caller.
 #[must_use]
 pub fn blamed(profile: &Profile) -> Vec<(FunctionId, u64)> {
     let mut sums: BTreeMap<FunctionId, u64> = BTreeMap::new();

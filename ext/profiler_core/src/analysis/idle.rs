@@ -1,4 +1,4 @@
-//! Idle threads: those that only wait, for work that others have or for the end of others. They are not slow.
+//! Idle threads: threads that only wait, for work from others or for others to end. They are not slow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,28 @@ use crate::ids::FunctionId;
 use crate::profile::{Note, Profile, SampleType};
 use crate::record::State;
 
-/// A thread is idle in a wait that is more than this part of its wall clock.
+/// The part of a thread's wall clock that a wait must exceed for the thread to be idle in it.
 const MOST_OF_A_LIFE: f64 = 0.95;
-/// A thread with less than this part of the profile's time ended, or is in the profile only for some requests.
+/// A thread with less than this part of the profile's time has ended, or is in the profile only for some
+/// requests.
 const WHOLE_LIFE: f64 = 0.5;
-/// Where all other threads together were busy for less than this part of the time, waiting was what the program did.
+/// If all other threads together were busy for less than this part of the time, the program's work was to
+/// wait.
 const NOBODY_BUSY: f64 = 0.05;
 
 /// The idle waits of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Idle {
-    /// By row: whether it is one.
+    /// Whether each row is an idle wait.
     rows: Vec<bool>,
     /// The number of threads that were idle in a wait.
     pub threads: u64,
-    /// The wall clock time of all these waits, ns.
+    /// The wall-clock time of all these waits, ns.
     pub wall_ns: u64,
 }
 
 impl Idle {
-    /// Whether the row at `index` is an idle wait.
+    /// Returns whether the row at `index` is an idle wait.
     #[must_use]
     pub fn has(&self, index: usize) -> bool {
         self.rows.get(index).copied().unwrap_or(false)
@@ -39,25 +41,31 @@ struct Wait {
     rows: Vec<usize>,
     wall_ns: u64,
     cause: Cause,
-    /// Whether code of the app waits.
+    /// Whether the app's code waits.
     in_app: bool,
     is_main: bool,
 }
 
-/// The idle waits of `profile`, where wall clock time was measured.
+/// Returns the idle waits of `profile`, if wall-clock time was measured.
 ///
-/// A thread beside the main one is idle in a wait that takes more than 95 % of its time. It is idle in each wait without code of the
-/// app on its stack, too: a thread of a library that has nothing to do. On the main thread it matters who waits. Code of the app that waits
-/// there is what the program does, unless it waits for connections, as a server. Other code waits there for signals, children and
-/// events, while the app runs in other threads. Whoever waits for the end of threads that do something meanwhile is idle. Nobody is
-/// who waits for a lock, or for space in a queue. Where that leaves nothing, the app's own waits are not idle: they are what the
-/// program did. A part of a profile, or of a thread's life as of a request, shows no idle thread.
+/// A thread other than the main one is idle in a wait that takes more than 95 % of its time. It is also idle
+/// in each wait without code of the app on its stack: this is a library's thread that has nothing to do.
+///
+/// On the main thread, it matters who waits. If the app's code waits there, that is what the program does,
+/// unless it waits for connections, as a server does. Other code waits there for signals, children and
+/// events, while the app runs in other threads. A thread that waits for the end of threads which are working
+/// meanwhile is idle.
+///
+/// A thread that waits for a lock, or for space in a queue, is never idle. If all this leaves no busy time,
+/// the app's own waits are not idle: they are what the program did. A part of a profile, or of a thread's
+/// life such as a request, shows no idle threads.
 #[must_use]
 pub fn idle(profile: &Profile) -> Idle {
     idle_at(profile, &Sites::of(profile))
 }
 
-/// `profile` without its idle waits. A note says how many threads had them. Other weights of these rows go as well.
+/// Returns `profile` without its idle waits. A note says how many threads had them. Other weights of these
+/// rows are removed as well.
 #[must_use]
 pub fn without_idle(profile: &Profile) -> Profile {
     let idle = idle(profile);
@@ -73,7 +81,8 @@ pub fn without_idle(profile: &Profile) -> Profile {
     busy
 }
 
-/// As [`idle`]. Where idle waits were left out, their note says how many: what is left of these threads would look idle again.
+/// Returns the idle waits as [`idle`] does. If idle waits were left out, the note about them says how many:
+/// the rest of these threads would look idle again.
 pub(super) fn idle_at(profile: &Profile, sites: &Sites<'_>) -> Idle {
     for note in &profile.meta.notes {
         match *note {
@@ -86,7 +95,7 @@ pub(super) fn idle_at(profile: &Profile, sites: &Sites<'_>) -> Idle {
     let mut waits = waits(profile, sites);
     waits.retain(|(thread, ..), it| it.cause == Cause::Thread || lives.is_idle(*thread, it));
     let busy_ns = lives.all_ns.saturating_sub(sum(&waits));
-    // Who waits for threads that do nothing either does not wait for their work.
+    // A thread that waits for threads which do nothing either does not wait for their work.
     waits.retain(|(thread, ..), it| it.cause != Cause::Thread || lives.is_idle_joining(*thread, it, busy_ns));
     if (busy_ns as f64) < profile.meta.duration_ns as f64 * NOBODY_BUSY {
         waits.retain(|_, it| !it.in_app || it.cause.is_for_work());
@@ -99,7 +108,7 @@ pub(super) fn idle_at(profile: &Profile, sites: &Sites<'_>) -> Idle {
     Idle { rows, threads: threads.len() as u64, wall_ns: sum(&waits) }
 }
 
-/// The waits of a profile: by thread, the Ruby function that waits, and what for.
+/// The waits of a profile, by thread, by the Ruby function that waits, and by cause.
 type Waits = BTreeMap<(usize, Option<FunctionId>, Cause), Wait>;
 
 fn sum(waits: &Waits) -> u64 {
@@ -108,9 +117,9 @@ fn sum(waits: &Waits) -> u64 {
 
 /// The times of a profile's threads.
 struct Lives {
-    /// By thread, ns.
+    /// The time of each thread, ns.
     by_thread: BTreeMap<usize, u64>,
-    /// Threads with code of the app.
+    /// The threads with code of the app.
     in_app: BTreeSet<usize>,
     all_ns: u64,
     /// The length of the profile.
@@ -140,7 +149,7 @@ impl Lives {
         if !wait.is_main {
             return only_waits || is_librarys;
         }
-        // Of the main thread.
+        // The rest concerns the main thread.
         let others_work = self.in_app.iter().any(|it| *it != thread);
         match wait.cause {
             Cause::Connection => only_waits || is_librarys,
@@ -150,13 +159,15 @@ impl Lives {
         }
     }
 
-    /// Whether a thread that waits for others does nothing else. Others that were busy for so long had the work.
+    /// Returns whether a thread that waits for others does nothing else. Others that were busy for that long
+    /// did the work.
     fn is_idle_joining(&self, thread: usize, wait: &Wait, busy_ns: u64) -> bool {
         let others_worked = busy_ns >= wait.wall_ns / 2;
         others_worked || self.only_waits(thread, wait) || (!self.in_app.is_empty() && !wait.in_app)
     }
 
-    /// Whether next to all of the thread's life is this wait. Where it does not wait for work, it has to live for most of the profile.
+    /// Returns whether this wait takes nearly all of the thread's life. If it does not wait for work, the
+    /// thread has to live for most of the profile.
     fn only_waits(&self, thread: usize, wait: &Wait) -> bool {
         let life_ns = self.by_thread.get(&thread).copied().unwrap_or(0);
         let is_whole = life_ns as f64 >= self.duration_ns as f64 * WHOLE_LIFE;
@@ -188,7 +199,7 @@ fn waits(profile: &Profile, sites: &Sites<'_>) -> Waits {
     waits
 }
 
-/// Whether it is the main thread of its process, also in a merge.
+/// Returns whether this is the main thread of its process, also in a merge.
 fn is_main(profile: &Profile, thread: usize) -> bool {
     let id = profile.threads.get(thread).map_or(0, |it| it.native_id);
     let in_merge = || profile.meta.merged.as_ref().is_some_and(|it| it.processes.contains(&id.to_string()));
@@ -200,7 +211,7 @@ mod tests {
     use super::*;
     use crate::analysis::example::{Example, MAIN};
 
-    /// A server: its main thread joins, two workers wait for requests, and one of them answers some.
+    /// Builds a server: its main thread joins, two workers wait for requests, and one of them handles some.
     fn server() -> Profile {
         let mut it = Example::lasting_ms(10_000);
         it.wall(
@@ -280,7 +291,8 @@ mod tests {
         assert_eq!((found.threads, found.wall_ns), (1, 999_000_000));
     }
 
-    /// The number of idle threads of a program whose main thread has these waits, beside eight idle workers.
+    /// Returns the number of idle threads of a program whose main thread has these waits, beside eight idle
+    /// workers.
     fn idle_threads(main: &[(State, u64, &str)]) -> u64 {
         let mut it = Example::lasting_ms(10_000);
         for (state, ms, stack) in main {

@@ -18,13 +18,14 @@ const LOADERS: [&str; 9] = [
     "RubyVM::InstructionSequence.load_iseq",
     "RubyVM::InstructionSequence.compile_file",
 ];
-/// Packages that stand between a call of `require` and the file that it loads.
+/// Packages between a call of `require` and the file that it loads.
 const BETWEEN: [&str; 4] = ["rubygems", "bundler", "bootsnap", "zeitwerk"];
 
 /// A stack that loads code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Load {
-    /// The line that requires: the innermost one of the app, else of other code. `None` where that is Ruby itself.
+    /// The line that requires: the innermost one of the app, or else of other code. `None` if that is Ruby
+    /// itself.
     pub(super) by: Option<Frame>,
     /// The package whose file is loaded; `None` for the app's own files, and until a file is found.
     pub(super) package: Option<String>,
@@ -34,7 +35,7 @@ pub(super) struct Load {
 pub(super) struct Loads<'profile> {
     profile: &'profile Profile,
     sites: &'profile Sites<'profile>,
-    /// By function.
+    /// Whether each function is a loader.
     is_loader: Vec<bool>,
 }
 
@@ -44,18 +45,18 @@ impl<'profile> Loads<'profile> {
         Self { profile, sites, is_loader: profile.functions.iter().map(is_loader).collect() }
     }
 
-    /// The load that is going on at the leaf of a stack, if one is.
+    /// Returns the load that is in progress at the leaf of a stack, if there is one.
     ///
-    /// The innermost call of `require` or the like counts, and nothing but the file's own text may run in it. That includes bodies of
-    /// classes, and methods that the text of a package calls as it is loaded. An executable runs its whole program from there, and a file of an
-    /// app may do so.
+    /// The innermost call of `require` or the like counts, and only the file's own text may run in it. That
+    /// includes the bodies of classes, and methods that the text of a package calls as it is loaded. An
+    /// executable runs its whole program from there, and a file of an app may do so too.
     pub(super) fn at(&self, stack: StackId) -> Option<Load> {
         let innermost = self.profile.frames_of(stack).position(|it| self.is_loader(it))?;
         let frames: Vec<Frame> = self.profile.frames_of(stack).collect();
         load(self.profile, self.sites, &frames, innermost)
     }
 
-    /// Whether it is a method that loads a file.
+    /// Returns whether the frame is a method that loads a file.
     pub(super) fn is_loader(&self, frame: Frame) -> bool {
         self.is_loader.get(frame.function.index()).copied().unwrap_or(false)
     }
@@ -89,7 +90,8 @@ fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize
     Some(Load { by: site.map(|it| it.0), package: package.filter(|it| !it.is_empty()) })
 }
 
-/// The frame that requires, and the place in `frames` of the loader that it calls: the innermost of the app, else the outermost.
+/// Returns the frame that requires, and the place in `frames` of the loader that it calls: the innermost
+/// frame of the app, or else the outermost.
 fn by(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize) -> Option<(Frame, usize)> {
     let is_site = |it: &Frame| {
         let function = profile.function(it.function);
@@ -113,7 +115,7 @@ fn by(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize) 
         .copied()
 }
 
-/// Whether it is the text of a file, or the body of a class or a module in it.
+/// Returns whether the function is the text of a file, or the body of a class or module in it.
 pub(super) fn is_text(function: &Function) -> bool {
     let name = function.name.strip_prefix("block in ").unwrap_or(&function.name);
     let is_library = function.method_name.is_empty() && (name.ends_with(".so") || name.ends_with(".bundle"));

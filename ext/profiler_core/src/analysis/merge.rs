@@ -1,17 +1,18 @@
-//! The merge of profiles: their aggregated samples summed up, and a header that lists their differences.
+//! The merge of profiles: the sum of their aggregated samples, and a header that lists their differences.
 //!
-//! Nothing is lost and no name is made up. Functions, frames, stacks and threads that are equal in every field
-//! become one. So do the aggregated samples of one stack, thread, state and set of labels. The answer to any query
-//! of the merge is the sum of the answers of the profiles, in whatever order and groups they were merged.
+//! The merge loses no data and makes up no names. Functions, frames, stacks and threads that are equal in
+//! every field become one. So do the aggregated samples of one stack, thread, state and label set. The result
+//! of any query on the merge is the sum of the results for the profiles, in whatever order and groups they
+//! were merged.
 //!
-//! Threads become one if their native id and name are equal, also across processes. The kernel has one thread of an
-//! id at a time, so equal ones are mostly one thread that was profiled twice. There are exceptions: an id was used
-//! again, or containers count from 1 each. No sample shows which case it is: only a whole file has a pid, and a
-//! merged file has several. Separating threads by the pid of their file would make the answer depend on which files
-//! were merged first.
+//! Threads become one if their native id and name are equal, also across processes. The kernel has only one
+//! thread with an id at a time, so equal threads are mostly one thread that was profiled twice. There are
+//! exceptions: an id was reused, or several containers count from 1. No sample shows which case it is: only a
+//! whole file has a pid, and a merged file has several. Separating threads by the pid of their file would
+//! make the result depend on which files were merged first.
 //!
-//! The counts of ticks are added as well. They are of a process: two sessions that ran at once in one process
-//! counted the same ticks, and the sum has these twice.
+//! The counts of ticks are added as well. They belong to a process: two sessions that ran at once in one
+//! process counted the same ticks, so the sum contains these twice.
 
 mod meta;
 
@@ -19,7 +20,7 @@ use super::sum::Sum;
 use crate::profile::timeline::Timeline;
 use crate::profile::{Function, Marker, Profile, Requests, SampleType, Stats};
 
-/// The sum of `profiles`. One alone comes back as it is; the sum of none is empty.
+/// Returns the sum of `profiles`. A single profile is returned unchanged; the sum of no profiles is empty.
 #[must_use]
 pub fn merge(profiles: &[&Profile]) -> Profile {
     if let [one] = profiles {
@@ -30,8 +31,9 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
     with_headers(sum, profiles)
 }
 
-/// The profile of a span of time from those of its parts, in turn, which are all of one session. Unlike a merge it has a single
-/// origin, and the live objects are those at its end. Of the parts, only one is in memory at once.
+/// Joins the profiles of consecutive periods, all of one session, into the profile of the whole time. Unlike
+/// a merge, it has a single origin, and its live objects are those at the end. Only one of the parts is in
+/// memory at a time.
 pub fn concat(parts: impl IntoIterator<Item = Profile>) -> Profile {
     let mut parts = parts.into_iter().peekable();
     let (mut sum, mut headers) = (Sum::default(), Vec::new());
@@ -46,7 +48,7 @@ pub fn concat(parts: impl IntoIterator<Item = Profile>) -> Profile {
         }
         sum.add(&part, Function::clone);
         let Profile { sample_types, timeline, markers, requests, meta, stats, .. } = part;
-        let timeline = timeline.map(|_| Timeline::default()); // that there is one is all that a header says
+        let timeline = timeline.map(|_| Timeline::default()); // the header only says whether there is one
         headers.push(Profile {
             sample_types,
             timeline,
@@ -62,7 +64,7 @@ pub fn concat(parts: impl IntoIterator<Item = Profile>) -> Profile {
     whole
 }
 
-/// The profile of these tables, with the header of all of `profiles`.
+/// Returns the profile of these tables, with the combined header of `profiles`.
 fn with_headers(sum: Sum, profiles: &[&Profile]) -> Profile {
     let measured = |of: &SampleType| profiles.iter().any(|it| it.sample_types.contains(of));
     let mut markers: Vec<Marker> = profiles.iter().flat_map(|it| it.markers.iter().cloned()).collect();

@@ -6,25 +6,25 @@ use std::collections::{BTreeMap, HashSet};
 use crate::ids::{FunctionId, Id};
 use crate::profile::{Profile, SampleType};
 
-/// Weight with and without what was called.
+/// A weight with and without callees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Both {
-    /// With.
+    /// The weight with callees.
     pub total: u64,
-    /// Without.
+    /// The weight without callees.
     pub own: u64,
 }
 
-/// The details of one function. A stack that has the same call twice counts once.
+/// The details of one function. A stack that contains the same call twice counts once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method {
-    /// Its weights.
+    /// The weights of the function.
     pub weight: Both,
-    /// Its callers, the heaviest first; `None` for a call from nowhere.
+    /// The callers, the heaviest first; `None` if there is no caller.
     pub callers: Vec<(Option<FunctionId>, u64)>,
-    /// Whom it called, the heaviest first.
+    /// The callees, the heaviest first.
     pub callees: Vec<(FunctionId, u64)>,
-    /// By line.
+    /// The weights by line.
     pub lines: BTreeMap<u32, Both>,
 }
 
@@ -75,7 +75,8 @@ pub fn method(profile: &Profile, function: FunctionId, of: SampleType) -> Method
     Method { weight, callers, callees, lines }
 }
 
-/// The weights of each line of each file: path, line, weights. A stack that is twice at a line counts once.
+/// Returns the weights of each line of each file, by path and line. A stack that is at a line twice counts
+/// once.
 #[must_use]
 pub fn lines(profile: &Profile, of: SampleType) -> BTreeMap<(&str, u32), Both> {
     let mut lines: BTreeMap<(&str, u32), Both> = BTreeMap::new();

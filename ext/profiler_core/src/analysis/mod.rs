@@ -1,4 +1,4 @@
-//! Questions asked of a [`Profile`](crate::profile::Profile), one file each.
+//! Questions about a [`Profile`](crate::profile::Profile), one in each file.
 //!
 //! No question reads a clock, a file or the environment.
 

@@ -1,32 +1,33 @@
-//! The overhead: what profiling took of a program, as a share that says something.
+//! The overhead of profiling a program, as a meaningful share.
 
 use crate::profile::{Profile, SampleType};
 use crate::text::units::percent;
 
-/// The time that the profiler took, and the whole that this is a part of.
+/// The time that the profiler took, and the whole that it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead {
-    /// Time in signal handlers, hooks and threads of the profiler, ns.
+    /// The time in signal handlers, hooks and threads of the profiler, ns.
     pub ns: u64,
     of: Whole,
-    /// All of that, ns; 0 where it is not known.
+    /// The whole, ns; 0 if it is unknown.
     whole_ns: u64,
 }
 
 /// The time that an overhead is a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
-    /// The CPU time of the process, with the profiler's own.
+    /// The CPU time of the process, including the profiler's own.
     CpuTime,
     /// The time in which one core could have worked.
     Core,
 }
 
 impl Overhead {
-    /// The overhead of `profile`; `None` where none was counted, as in files of other tools.
+    /// Returns the overhead of `profile`, or `None` if none was counted, as in files of other tools.
     ///
-    /// A program that computes has a share of its CPU time. One that mostly waits has next to none of that, so it has a share of one
-    /// core. A merge has a share of its CPU time, as its parts may have run side by side.
+    /// For a program that computes, the overhead is a share of its CPU time. A program that mostly waits has
+    /// almost no CPU time, so it is a share of one core. For a merge it is a share of the CPU time, as the
+    /// parts may have run side by side.
     #[must_use]
     pub fn of(profile: &Profile) -> Option<Self> {
         let stats = &profile.stats;
@@ -46,7 +47,7 @@ impl Overhead {
         Some(Self { ns, of, whole_ns })
     }
 
-    /// The share, and the words for what it is of; `None` where that is not known.
+    /// Returns the share, and the words for what it is a share of; `None` if that is unknown.
     #[must_use]
     pub fn share(&self) -> Option<(String, &'static str)> {
         let of = match self.of {

@@ -2,12 +2,12 @@
 
 use super::trim_paths::{in_gem, in_ruby};
 
-/// The name of the gem, or of the library in Ruby's own directories, as `rexml`; `None` for code of the app and in C. Evaluated code
-/// belongs to the package whose file evaluates it.
+/// Returns the name of the gem, or of the library in Ruby's own directories, such as `rexml`. Returns `None`
+/// for code of the app and for C. Evaluated code belongs to the package whose file evaluates it.
 pub(crate) fn package(path: &str) -> Option<String> {
     let path = path.strip_prefix("(eval at ").unwrap_or(path);
     if let Some(internal) = path.strip_prefix("<internal:") {
-        // RubyGems has methods of its own there, the rest is Ruby's core.
+        // RubyGems defines methods of its own there; the rest is Ruby's core.
         return internal.contains("rubygems").then(|| "rubygems".into());
     }
     let in_gem = in_gem(path);
@@ -17,7 +17,7 @@ pub(crate) fn package(path: &str) -> Option<String> {
     first_of(path.strip_prefix("ruby:").or_else(|| in_ruby(path))?)
 }
 
-/// `net` of `net/http.rb`, `set` of `set.rb`.
+/// Returns the first part of a path: `net` of `net/http.rb`, `set` of `set.rb`.
 fn first_of(inside: &str) -> Option<String> {
     let first = inside.split('/').next().filter(|it| !it.is_empty())?;
     let name = first.strip_suffix(".rb").or_else(|| first.strip_suffix(".so")).unwrap_or(first);

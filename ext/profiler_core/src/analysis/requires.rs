@@ -1,4 +1,4 @@
-//! The files that were loaded: which file required which, what each took, and the sums by package.
+//! The loaded files: which file required which, what each took, and the sums by package.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,47 +14,47 @@ use crate::record::State;
 /// The time of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// With what was required from there.
+    /// The time including the files required from there.
     pub total: u64,
-    /// By itself.
+    /// The time of the load by itself.
     pub own: u64,
-    /// The part of the total in which the thread waited, as for a disk.
+    /// The part of the total in which the thread waited, for example for a disk.
     pub waited: u64,
 }
 
-/// A file that was loaded, under the one that required it.
+/// A loaded file, under the file that required it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Required {
-    /// Its path.
+    /// The path of the file.
     pub path: String,
-    /// The line that required it, the one with the most weight.
+    /// The line that required the file; the line with the most weight if there are several.
     pub by: Option<Frame>,
-    /// Its time.
+    /// The time of the load.
     pub taken: Taken,
-    /// The files that it required, the longest first.
+    /// The files that this file required, the longest first.
     pub files: Vec<Required>,
 }
 
 /// All loads of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requires {
-    /// The sample type that was weighed.
+    /// The sample type of the weights.
     pub of: SampleType,
-    /// All that was measured and not idle.
+    /// The weight of everything that was measured and not idle.
     pub all: u64,
-    /// All loads.
+    /// The time of all loads.
     pub taken: Taken,
-    /// The files that a program required by itself, the longest first.
+    /// The files that the program itself required, the longest first.
     pub files: Vec<Required>,
-    /// By package, the longest first. `None` is the app's own files, and files that were not found yet. The total is without what
-    /// other packages took.
+    /// The times by package, the longest first. `None` is the app's own files, and files that were not found
+    /// yet. The total excludes the time that other packages took.
     pub packages: Vec<(Option<String>, Taken)>,
 }
 
-/// The path of what loads nothing yet: the file is being looked for.
+/// The path for time in which no file is being loaded yet, because it is still being looked for.
 const NOT_FOUND_YET: &str = "(finding files)";
 
-/// The files that `profile` loaded.
+/// Returns the files that `profile` loaded.
 #[must_use]
 pub fn requires(profile: &Profile) -> Requires {
     let sites = Sites::of(profile);
@@ -85,7 +85,7 @@ pub fn requires(profile: &Profile) -> Requires {
     Requires { of, all, taken, files: tree.files(), packages }
 }
 
-/// The files whose text runs in a stack, the outermost first, with the frames that required them.
+/// Returns the files whose text runs in a stack, the outermost first, with the frames that required them.
 fn chain<'profile>(
     profile: &'profile Profile,
     loads: &Loads<'_>,
@@ -112,7 +112,7 @@ fn chain<'profile>(
     chain
 }
 
-/// The files by the one that required them.
+/// The files under the file that required them.
 #[derive(Default)]
 struct Tree<'profile> {
     taken: Taken,

@@ -1,4 +1,4 @@
-//! The place that a reader looks for in a stack: the innermost frame of the app, or of any code in Ruby.
+//! The place in a stack that a reader looks for: the innermost frame of the app, or of any Ruby code.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use super::package::package;
 use crate::ids::{Id, StackId};
 use crate::profile::{Frame, Function, Kind, Profile};
 
-/// Below this part of the time, an app's code on the stack is not what the program is about: an installed tool with a plugin.
+/// The part of the time below which an app's code on the stack is not what the program is about, as in an
+/// installed tool with a plugin.
 const LEAST_OF_APP: f64 = 0.05;
 /// Packages that only load others.
 const LOADERS: [&str; 5] = ["rubygems", "bundler", "bootsnap", "zeitwerk", "monitor"];
@@ -15,22 +16,22 @@ const LOADERS: [&str; 5] = ["rubygems", "bundler", "bootsnap", "zeitwerk", "moni
 /// The places of a profile's stacks.
 pub(super) struct Sites<'profile> {
     profile: &'profile Profile,
-    /// By function.
+    /// The class of each function.
     classes: Vec<Class>,
-    /// The package of the executable, where that counts as the app.
+    /// The package of the executable, if it counts as the app.
     tool: Option<String>,
 }
 
 /// The use of a function as a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// The app's.
+    /// Code of the app.
     App,
     /// Other code in Ruby.
     Ruby,
-    /// C, what Ruby's core has in Ruby, and what the profiler made up.
+    /// C code, the Ruby code of Ruby's core, and synthetic functions.
     Inner,
-    /// The profiler's own.
+    /// Code of the profiler itself.
     Own,
 }
 
@@ -46,7 +47,8 @@ impl Class {
     }
 }
 
-/// Whether it is the text of an executable, as `/usr/bin/puma`: that only loads what it runs.
+/// Returns whether the function is the text of an executable such as `/usr/bin/puma`, which only loads what
+/// it runs.
 pub(super) fn is_executable(function: &Function) -> bool {
     let (directory, file) = function.path.rsplit_once('/').unwrap_or(("", &function.path));
     let is_ruby_file = file.rsplit_once('.').is_some_and(|(_, extension)| extension == "rb");
@@ -56,7 +58,8 @@ pub(super) fn is_executable(function: &Function) -> bool {
 }
 
 impl<'profile> Sites<'profile> {
-    /// The places of `profile`. In an installed tool, the package that its executable runs is the app.
+    /// Finds the places of `profile`. In an installed tool, the package that its executable runs counts as
+    /// the app.
     pub(super) fn of(profile: &'profile Profile) -> Self {
         let classes = profile.functions.iter().map(Class::of).collect();
         let mut sites = Self { profile, classes, tool: None };
@@ -72,7 +75,7 @@ impl<'profile> Sites<'profile> {
         sites
     }
 
-    /// The package that an executable runs in most of the time, where next to no time has code of an app.
+    /// Returns the package that an executable runs in most of the time, if almost no time has code of an app.
     fn find_tool(&self) -> Option<String> {
         let profile = self.profile;
         let of = profile.default_sample_type();
@@ -108,27 +111,29 @@ impl<'profile> Sites<'profile> {
         packages.into_iter().max_by_key(|it| it.1).map(|it| it.0).filter(|_| is_tool)
     }
 
-    /// Whether the program is an installed tool, so that a gem stands for the app.
+    /// Returns whether the program is an installed tool, so that a gem takes the place of the app.
     pub(super) fn is_tool(&self) -> bool {
         self.tool.is_some()
     }
 
-    /// The innermost frame of the app.
+    /// Returns the innermost frame of the app.
     pub(super) fn app(&self, stack: StackId) -> Option<Frame> {
         self.profile.frames_of(stack).find(|it| self.class(*it) == Class::App)
     }
 
-    /// The innermost frame that is written in Ruby, and not in Ruby's core: C functions work for their caller.
+    /// Returns the innermost frame that is written in Ruby and is not part of Ruby's core: C functions work
+    /// for their caller.
     pub(super) fn ruby(&self, stack: StackId) -> Option<Frame> {
         self.profile.frames_of(stack).find(|it| matches!(self.class(*it), Class::App | Class::Ruby))
     }
 
-    /// The innermost frame of the app, else of other Ruby code, else the leaf.
+    /// Returns the innermost frame of the app, or else of other Ruby code, or else the leaf.
     pub(super) fn nearest(&self, stack: StackId) -> Option<Frame> {
         self.app(stack).or_else(|| self.ruby(stack)).or_else(|| self.profile.frames_of(stack).next())
     }
 
-    /// The frame that `site`, a frame of the stack, called. What the profiler has put in between is nobody's.
+    /// Returns the frame that `site`, a frame of the stack, called. Skips frames that the profiler has put in
+    /// between.
     pub(super) fn callee(&self, stack: StackId, site: Frame) -> Option<Frame> {
         let inner = self.profile.frames_of(stack).take_while(|it| *it != site);
         inner.filter(|it| self.class(*it) != Class::Own).last()
@@ -138,7 +143,7 @@ impl<'profile> Sites<'profile> {
         self.class(frame) == Class::App
     }
 
-    /// Whether it is in Ruby, and not in Ruby's core.
+    /// Returns whether the frame is written in Ruby and is not part of Ruby's core.
     pub(super) fn is_ruby(&self, frame: Frame) -> bool {
         matches!(self.class(frame), Class::App | Class::Ruby)
     }
@@ -147,19 +152,20 @@ impl<'profile> Sites<'profile> {
         self.classes.get(frame.function.index()).copied().unwrap_or(Class::Inner)
     }
 
-    /// The name of a frame's function.
+    /// Returns the name of a frame's function.
     pub(super) fn name(&self, frame: Frame) -> &'profile str {
         self.profile.function(frame.function).map_or("", |it| it.name.as_str())
     }
 
-    /// Whether it is in Ruby or C, and neither made up nor the profiler's own.
+    /// Returns whether the frame is Ruby or C code, and neither synthetic nor the profiler's own.
     pub(super) fn is_code(&self, frame: Frame) -> bool {
         let is_made_up = self.profile.function(frame.function).is_none_or(|it| it.kind() == Kind::Synthetic);
         !is_made_up && self.class(frame) != Class::Own
     }
 }
 
-/// Whether a package is the tool, or one of the gems that it is split into, as `rspec-core` and `rspec-mocks`.
+/// Returns whether a package is the tool, or one of the gems that the tool is split into, such as
+/// `rspec-core` and `rspec-mocks`.
 fn is_of_family(package: &str, tool: &str) -> bool {
     let family = tool.strip_suffix("-core").unwrap_or(tool);
     package.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))

@@ -1,4 +1,4 @@
-//! States as frames, for pictures in which a wait has to look different from code that runs.
+//! States as frames, for pictures in which a wait has to look different from running code.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Node, Profile};
 use crate::record::State;
 
-/// The frame of a state, for those in which a thread does not run.
+/// The frame of each state in which a thread does not run.
 const LEAVES: [(State, &str); 4] = [
     (State::Waiting, "(waiting)"),
     (State::Gvl, "(waiting for the GVL)"),
@@ -14,13 +14,13 @@ const LEAVES: [(State, &str); 4] = [
     (State::Blocked, "(blocked with the GVL)"),
 ];
 
-/// Whether the function is the frame of a state.
+/// Returns whether the function is the frame of a state.
 #[must_use]
 pub fn is_state(function: &Function) -> bool {
     function.path.is_empty() && LEAVES.iter().any(|(_, name)| *name == function.name)
 }
 
-/// `profile` with the state of each row that does not run as the leaf of its stack.
+/// Returns `profile` with the state of each row that does not run as the leaf of its stack.
 #[must_use]
 pub fn with_state_leaves(profile: &Profile) -> Profile {
     let mut shown = profile.clone();

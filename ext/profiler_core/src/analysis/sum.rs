@@ -1,11 +1,11 @@
-//! The sum of profiles, for all that merges rows.
+//! The sum of profiles, for all code that merges rows.
 
 use crate::ids::{FunctionId, Id, RowId, ThreadId};
 use crate::profile::table_builder::{moved, Row, TableBuilder};
 use crate::profile::timeline::{Timeline, TimelineEvent};
 use crate::profile::{Function, Profile, Thread};
 
-/// The sum of profiles: equal rows are one.
+/// The sum of profiles. Equal rows are merged.
 #[derive(Default)]
 pub(super) struct Sum {
     tables: TableBuilder,
@@ -14,17 +14,17 @@ pub(super) struct Sum {
     timelines: Vec<Timed>,
 }
 
-/// The timeline of a profile that was added.
+/// The timeline of an added profile.
 struct Timed {
     timeline: Timeline,
     /// The start of the profile, ns since 1970 UTC.
     began_at_ns: u64,
-    /// The new ids of its rows.
+    /// The new ids of the profile's rows.
     rows: Vec<RowId>,
 }
 
 impl Timed {
-    /// The events of the rows where they went, with times from `began_at_ns` on.
+    /// Iterates over the events with their new rows, and with times counted from `began_at_ns`.
     fn events(&self, began_at_ns: u64) -> impl Iterator<Item = TimelineEvent> + '_ {
         let later_ns = self.began_at_ns.saturating_sub(began_at_ns);
         self.timeline.iter().filter_map(move |it| {
@@ -35,7 +35,7 @@ impl Timed {
 }
 
 impl Sum {
-    /// Adds the rows of a profile, with its functions as `renamed` has them.
+    /// Adds the rows of a profile, with its functions renamed by `renamed`.
     pub(super) fn add(&mut self, profile: &Profile, renamed: impl Fn(&Function) -> Function) {
         let functions: Vec<FunctionId> =
             profile.functions.iter().map(|it| self.tables.function(renamed(it))).collect();
@@ -46,7 +46,7 @@ impl Sum {
         let mut rows = Vec::with_capacity(profile.samples.len());
         for sample in &profile.samples {
             let thread = threads.get(sample.thread).copied();
-            // A row of no thread keeps its weight, if not a name.
+            // A row without a thread keeps its weight, though without a name.
             let thread = thread.unwrap_or_else(|| self.tables.thread(Thread::default()));
             let (stack, labels) = (moved(&stacks, sample.stack), sample.labels.clone());
             let row = Row { stack, thread, state: sample.state, labels };
@@ -54,12 +54,12 @@ impl Sum {
         }
         let began_at_ns = profile.meta.started_at_ns;
         self.began_at_ns = Some(self.began_at_ns.map_or(began_at_ns, |it| it.min(began_at_ns)));
-        // A copy of a timeline shares what it is made of.
+        // A copy of a timeline shares its chunks.
         let timeline = profile.timeline.clone();
         self.timelines.extend(timeline.map(|timeline| Timed { timeline, began_at_ns, rows }));
     }
 
-    /// All timelines in one, from the begin of the first profile on.
+    /// Merges all timelines into one that starts with the first profile.
     fn timeline(&self) -> Option<Timeline> {
         let began_at_ns = self.began_at_ns.unwrap_or(0);
         let mut timeline = Timeline::merged(self.timelines.iter().map(|it| it.events(began_at_ns)));
@@ -67,7 +67,7 @@ impl Sum {
         (!self.timelines.is_empty()).then_some(timeline)
     }
 
-    /// A profile of these tables with the header of the one profile that was added.
+    /// Returns a profile of these tables with the header of the one profile that was added.
     pub(super) fn with_header_of(self, profile: &Profile) -> Profile {
         Profile {
             sample_types: profile.sample_types.clone(),
@@ -79,7 +79,7 @@ impl Sum {
         }
     }
 
-    /// A profile of these tables, without a header.
+    /// Returns a profile of these tables without a header.
     pub(super) fn into_profile(self) -> Profile {
         Profile { timeline: self.timeline(), ..self.tables.into_profile() }
     }

@@ -5,45 +5,45 @@ use std::cmp::Reverse;
 use crate::ids::{FunctionId, Id};
 use crate::profile::{Profile, SampleType};
 
-/// A function and what it weighs.
+/// A function and its weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The function.
     pub function: FunctionId,
-    /// Weight of the stacks that end in it.
+    /// The weight of the stacks that end in the function.
     pub self_weight: u64,
-    /// Weight of the stacks that it is in. However often: recursion does not count twice.
+    /// The weight of the stacks that contain the function, however often: recursion does not count twice.
     pub total_weight: u64,
 }
 
 /// The order of the functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The greatest self weight.
+    /// By self weight, the greatest first.
     #[default]
     SelfWeight,
-    /// The greatest total weight.
+    /// By total weight, the greatest first.
     TotalWeight,
 }
 
 /// The functions of a profile by weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Top {
-    /// The sample type that was weighed.
+    /// The sample type of the weights.
     pub of: SampleType,
-    /// Weight of all rows of the profile.
+    /// The weight of all rows of the profile.
     pub total: u64,
-    /// Every function that weighs something.
+    /// All functions that have weight.
     pub rows: Vec<Row>,
 }
 
-/// Weighs the functions of `profile`. Equal weights are ordered by the other weight, then by name and place.
-/// So the answer does not depend on the order of the profile's samples.
+/// Weighs the functions of `profile`. Equal weights are ordered by the other weight, then by name and place,
+/// so the result does not depend on the order of the profile's samples.
 #[must_use]
 pub fn top(profile: &Profile, of: SampleType, order: Order) -> Top {
     let row = |place| Row { function: FunctionId::from_index(place), self_weight: 0, total_weight: 0 };
     let mut rows: Vec<Row> = (0..profile.functions.len()).map(row).collect();
-    // The turn at which a function was last met: a set that is emptied by counting on.
+    // The turn in which each function was last met: a set that is emptied by counting on.
     let mut seen = vec![0; rows.len()];
 
     let mut total: u64 = 0;
@@ -81,7 +81,7 @@ mod tests {
     use crate::profile::{Frame, Function, Node, Sample, Weights};
     use crate::record::State;
 
-    /// Stacks by the names of their frames, root first, and what they weigh.
+    /// Builds a profile from stacks by the names of their frames, root first, and their weights.
     fn profile(stacks: &[(&str, u64)]) -> Profile {
         let mut profile = Profile { sample_types: vec![SampleType::Cpu], ..Profile::default() };
         for name in ["a", "b", "c"] {
@@ -109,7 +109,7 @@ mod tests {
         profile
     }
 
-    /// Name, self and total weight of each row.
+    /// Returns the name, self weight and total weight of each row.
     fn rows(stacks: &[(&str, u64)], order: Order) -> Vec<(String, u64, u64)> {
         let profile = profile(stacks);
         let top = top(&profile, SampleType::Cpu, order);

@@ -1,12 +1,14 @@
-//! Paths without the directory that an app happens to be deployed in, so that its profiles compare.
+//! Paths without the directory in which an app happens to be deployed, so that its profiles can be compared.
 
 use super::sum::Sum;
 use crate::profile::{Function, Profile};
 
-/// `profile` with short paths. What has the same name, path and first line then, is one function.
+/// Returns `profile` with short paths. Functions that then have the same name, path and first line become
+/// one.
 ///
-/// Files of gems become `gem:rack/lib/rack.rb`, without the version; those of Ruby `ruby:set.rb`; those under
-/// one of `roots` (absolute, the longest counts) relative. The rest stays as it is.
+/// Files of gems become `gem:rack/lib/rack.rb`, without the version, and those of Ruby `ruby:set.rb`. Files
+/// under one of `roots` (absolute paths, of which the longest match counts) become relative. All other paths
+/// stay the same.
 #[must_use]
 pub fn trim_paths(profile: &Profile, roots: &[String]) -> Profile {
     let mut sum = Sum::default();
@@ -14,9 +16,9 @@ pub fn trim_paths(profile: &Profile, roots: &[String]) -> Profile {
     sum.with_header_of(profile)
 }
 
-/// The path of one file, as [`trim_paths`] has it.
+/// Shortens the path of one file as [`trim_paths`] does.
 pub(crate) fn path(of: &str, roots: &[String]) -> String {
-    // Ruby 3.3 says where code was evaluated: "(eval at /app/job.rb:12)".
+    // Ruby 3.3 reports where code was evaluated: "(eval at /app/job.rb:12)".
     if let Some(site) = of.strip_prefix("(eval at ") {
         return format!("(eval at {}", path(site, roots));
     }
@@ -28,19 +30,20 @@ pub(crate) fn path(of: &str, roots: &[String]) -> String {
         .unwrap_or_else(|| of.to_owned())
 }
 
-/// `.../gems/rack-2.2.4/lib/rack.rb`, also for a gem that Bundler has from git, and where only its compiled part is.
+/// Shortens `.../gems/rack-2.2.4/lib/rack.rb`, also for a gem that Bundler has from git, and for a gem's
+/// compiled part alone.
 pub(super) fn in_gem(path: &str) -> Option<String> {
     let (name, file) = in_gem_directory(path).or_else(|| in_extensions(path))?;
     Some(format!("gem:{name}/{file}"))
 }
 
-/// The gem and the file inside it. Fedora has compiled parts in `gems/ruby/json-2.7.2/json.so`.
+/// Returns the gem and the file inside it. Fedora has compiled parts in `gems/ruby/json-2.7.2/json.so`.
 fn in_gem_directory(path: &str) -> Option<(&str, &str)> {
     let (_, inside) = path.rsplit_once("/gems/")?;
     named_with_version(inside.strip_prefix("ruby/").unwrap_or(inside))
 }
 
-/// The same of `.../extensions/x86_64-linux/3.1.0/rbs-2.1.0/rbs_extension.so`.
+/// Returns the same for `.../extensions/x86_64-linux/3.1.0/rbs-2.1.0/rbs_extension.so`.
 fn in_extensions(path: &str) -> Option<(&str, &str)> {
     let (_, inside) = path.rsplit_once("/extensions/")?;
     let (_platform, inside) = inside.split_once('/')?;
@@ -48,7 +51,7 @@ fn in_extensions(path: &str) -> Option<(&str, &str)> {
     is_version(version).then(|| named_with_version(inside))?
 }
 
-/// The name and the rest of `rack-2.2.4/lib/rack.rb`.
+/// Splits `rack-2.2.4/lib/rack.rb` into the name and the rest.
 fn named_with_version(inside: &str) -> Option<(&str, &str)> {
     let (directory, file) = inside.split_once('/')?;
     let version_at = directory.match_indices('-').map(|(at, _)| at).find(|at| {
@@ -59,8 +62,9 @@ fn named_with_version(inside: &str) -> Option<(&str, &str)> {
     Some((directory.get(..version_at)?, file))
 }
 
-/// `.../lib/ruby/3.1.0/set.rb`, and what a distribution or the administrator put beside it. What is compiled can lie in
-/// `/lib64/ruby`, or below a directory of the architecture: `.../lib/x86_64-linux-gnu/ruby/3.1.0/date_core.so`.
+/// Shortens `.../lib/ruby/3.1.0/set.rb`, and files that a distribution or the administrator put beside it.
+/// Compiled files may be in `/lib64/ruby`, or below a directory of the architecture:
+/// `.../lib/x86_64-linux-gnu/ruby/3.1.0/date_core.so`.
 pub(super) fn in_ruby(path: &str) -> Option<&str> {
     let under = |lib| {
         let (_, inside) = path.split_once(lib)?;

@@ -1,4 +1,4 @@
-//! The cause of a wait, from the function that waits.
+//! The cause of a wait, derived from the function that waits.
 
 use super::sites::Sites;
 use crate::ids::{Id, StackId};
@@ -8,13 +8,13 @@ use crate::record::State;
 /// The event that a thread waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Cause {
-    /// A time.
+    /// A point in time.
     Sleep,
     /// A file, a socket or a terminal.
     Io,
-    /// Any of several files or events, as loops do when they have nothing to do.
+    /// Any of several files or events, as event loops wait when they have nothing to do.
     Event,
-    /// A connection, as servers do.
+    /// A connection, as servers wait for it.
     Connection,
     /// A Mutex or a Monitor.
     Lock,
@@ -26,11 +26,12 @@ pub(super) enum Cause {
     Thread,
     /// The end of a process.
     Process,
-    /// Whatever a C function does without the GVL: a query of a database, a lookup of a host.
+    /// Anything that a C function does without the GVL, such as a database query or a lookup of a host.
     Other,
-    /// No wait: a C function that computes without the GVL, as compression does.
+    /// Not a wait: a C function that computes without the GVL, as compression does.
     Computing,
-    /// No wait: code that had no CPU, or not the GVL. Only where waits are sampled, as that cannot tell them apart.
+    /// Not a wait: code that lacked a CPU or the GVL. Only where waits are sampled, as sampling cannot tell
+    /// these apart.
     HeldUp,
 }
 
@@ -86,7 +87,7 @@ const IO: [&str; 12] = [
 ];
 
 impl Cause {
-    /// The cause that a function stands for.
+    /// Returns the cause that a function stands for.
     fn named_by(name: &str) -> Option<Self> {
         let (class, method) = name.rsplit_once(['#', '.'])?;
         Some(match (class, method) {
@@ -110,17 +111,18 @@ impl Cause {
         })
     }
 
-    /// Whether a thread that waits so waits for others to have work for it, and a program does it beside its work.
+    /// Returns whether a thread that waits this way waits for others to have work for it, and a program does
+    /// so beside its work.
     pub(super) fn is_for_work(self) -> bool {
         matches!(self, Self::Event | Self::Connection | Self::Queue | Self::Thread)
     }
 
-    /// Whether a thread that waits so has work, however long that takes.
+    /// Returns whether a thread that waits this way has work, however long that takes.
     pub(super) fn has_work(self) -> bool {
         matches!(self, Self::Lock | Self::FullQueue | Self::Computing | Self::HeldUp)
     }
 
-    /// The words before the function that waits.
+    /// Returns the words before the function that waits.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Sleep => "sleeping",
@@ -137,29 +139,30 @@ impl Cause {
     }
 }
 
-/// How condition variables wait, so their callers tell more.
+/// Methods through which condition variables wait, so their callers tell more.
 const HELPERS: [&str; 2] = ["Thread::Mutex#sleep", "Monitor#wait_for_cond"];
-/// A C function that runs for more than this part of the time in which it counts as waiting computes: the rest was held up.
+/// A C function that runs for more than this part of the time in which it counts as waiting computes; the
+/// rest was held up.
 const COMPUTES: f64 = 0.2;
-/// A C function that uses a CPU for more than this part of what it waits computes without the GVL.
+/// A C function that uses a CPU for more than this part of its waiting computes without the GVL.
 const COMPUTES_WITHOUT_GVL: f64 = 0.5;
 
 /// The causes of a profile's waits.
 pub(super) struct Causes<'profile> {
     profile: &'profile Profile,
-    /// By function at the leaf.
+    /// The times by function at the leaf.
     at_leaf: Vec<AtLeaf>,
     is_sampled: bool,
-    /// Whether the kernel's count of run delay explains what seem to be waits in unknown functions, and to write.
+    /// Whether the kernel's count of run delay explains apparent waits in unknown functions and for writes.
     is_delayed: bool,
 }
 
-/// The time with a function at the leaf, ns.
+/// The times with a function at the leaf, ns.
 #[derive(Clone, Copy, Default)]
 struct AtLeaf {
     ran_ns: u64,
     waited_ns: u64,
-    /// CPU time in waits.
+    /// The CPU time in waits.
     cpu_ns: u64,
 }
 
@@ -184,8 +187,9 @@ impl<'profile> Causes<'profile> {
         causes
     }
 
-    /// Whether threads had no CPU for most of the time in which they seem to wait in unknown functions or to write, beyond the time in
-    /// which code that computes was held up. Who reads waits for others, however busy the machine is.
+    /// Returns whether threads lacked a CPU for most of the time in which they seem to wait in unknown
+    /// functions or to write, beyond the time in which computing code was held up. A thread that reads waits
+    /// for others, however busy the machine is.
     fn explains_delay(&self, sites: &Sites<'_>) -> bool {
         let (mut held_up_ns, mut uncertain_ns): (u64, u64) = (0, 0);
         for sample in &self.profile.samples {
@@ -207,8 +211,8 @@ impl<'profile> Causes<'profile> {
         delay_ns > uncertain_ns / 2
     }
 
-    /// The cause of a wait in the stack. Only the leaf tells it, or the method in Ruby around a leaf in C: the block of a caller
-    /// further out is running, so that caller does not wait.
+    /// Returns the cause of a wait in the stack. Only the leaf determines it, or the Ruby method around a C
+    /// leaf: the block of a caller further out is running, so that caller does not wait.
     pub(super) fn cause(&self, sites: &Sites<'_>, stack: StackId) -> Cause {
         let mut frames = self.profile.frames_of(stack);
         let Some(leaf) = frames.next() else { return Cause::Other };
@@ -229,7 +233,7 @@ impl<'profile> Causes<'profile> {
         }
     }
 
-    /// Whether the leaf did not wait, but computed without the GVL, or was held up.
+    /// Returns the cause if the leaf did not wait but computed without the GVL, or was held up.
     fn held_up(&self, leaf: Frame, name: &str, named: Option<Cause>) -> Option<Cause> {
         let sum = self.at_leaf.get(leaf.function.index()).copied().unwrap_or_default();
         if !self.is_sampled {
@@ -252,12 +256,13 @@ impl<'profile> Causes<'profile> {
     }
 }
 
-/// Whether waits were sampled by signals, so that a thread that could run and did not counts as waiting.
+/// Returns whether waits were sampled by signals, so that a thread which could run but did not counts as
+/// waiting.
 pub(super) fn is_sampled(profile: &Profile) -> bool {
     profile.meta.notes.contains(&Note::WaitsSampled {})
 }
 
-/// Whether a function for IO mostly does not wait for others: it writes, or asks the file system.
+/// Returns whether a function for IO mostly does not wait for others: it writes, or asks the file system.
 fn is_local(name: &str) -> bool {
     const WRITES: [&str; 9] =
         ["write", "print", "puts", "p", "<<", "printf", "putc", "syswrite", "write_nonblock"];
@@ -265,7 +270,7 @@ fn is_local(name: &str) -> bool {
         .is_some_and(|(class, method)| WRITES.contains(&method) || matches!(class, "File" | "Dir"))
 }
 
-/// Whether it is a function in C of a class that waits for nothing.
+/// Returns whether this is a C function of a class that never waits.
 fn is_computing(name: &str) -> bool {
     name.rsplit_once(['#', '.']).is_some_and(|(class, _)| COMPUTING.contains(&class))
 }
@@ -298,7 +303,7 @@ mod tests {
         }
     }
 
-    /// The cause of the longest wait of a profile with such stacks.
+    /// Returns the cause of the longest wait of a profile with such stacks.
     fn cause(is_sampled: bool, rows: &[(State, u64, u64, &str)]) -> Cause {
         let mut it = Example::lasting_ms(1_000);
         for (state, wall_ms, cpu_ms, stack) in rows {

@@ -1,7 +1,7 @@
-//! The format of callgrind, for KCachegrind and `callgrind_annotate`: costs by line, and what each call came to.
+//! The callgrind format, for KCachegrind and `callgrind_annotate`: costs by line, and the cost of each call.
 //!
-//! All sample types are events. How often a method was called nobody knows: `calls=` has the number of samples, or 1. A call
-//! is counted once a stack, so that recursion is not counted twice.
+//! All sample types are events. The number of calls of a method is unknown, so `calls=` has the number of
+//! samples, or 1. A call counts once per stack, so recursion is not counted twice.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -16,7 +16,7 @@ use crate::ids::{FunctionId, Id};
 use crate::profile::{Function, Profile, SampleType, Weights, NAME};
 use crate::text::clean;
 
-/// Caller's line and callee.
+/// The caller's line, and the callee.
 type Call = (u32, FunctionId);
 
 #[derive(Default)]
@@ -28,7 +28,8 @@ struct Costs {
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
+/// Returns [`Error::Io`] if `out` fails, and [`Error::NotMeasured`] if the profile lacks the requested sample
+/// type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     options.sample_type_of(profile)?;
     let costs = costs(profile);
@@ -41,7 +42,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         writeln!(out, "desc: Name: {}", clean(name))?;
     }
     writeln!(out, "desc: Ruby: {}\npositions: line", clean(&meta.ruby))?;
-    // Its reader wants to know what they are before it hears which there are.
+    // Readers need the description of an event before the list of events.
     for of in types {
         let (name, unit) = of.name_and_unit();
         writeln!(out, "event: {name} : {name} ({unit})")?;
@@ -77,7 +78,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(out.flush()?)
 }
 
-/// By function.
+/// Returns the costs by function.
 fn costs(profile: &Profile) -> Vec<Costs> {
     let mut costs: Vec<Costs> =
         std::iter::repeat_with(Costs::default).take(profile.functions.len()).collect();
@@ -99,7 +100,7 @@ fn costs(profile: &Profile) -> Vec<Costs> {
     costs
 }
 
-/// The rest of the line.
+/// Returns the rest of the line.
 fn numbers(types: &[SampleType], weights: &Weights) -> String {
     types.iter().map(|of| format!(" {}", weights.get(*of))).collect()
 }
@@ -116,8 +117,8 @@ fn or<'text>(text: &'text str, otherwise: &'text str) -> &'text str {
     }
 }
 
-/// The names of functions: each is written in full the first time, and by its number after that. The name of a function
-/// may be long, so it is computed once.
+/// The names of functions. Each is written in full the first time, and by its number after that. The name of
+/// a function may be long, so it is computed once.
 #[derive(Default)]
 struct Names {
     numbers: BTreeMap<String, usize>,

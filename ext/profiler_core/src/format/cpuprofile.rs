@@ -1,7 +1,7 @@
-//! The `.cpuprofile` of V8, which VS Code, DevTools, speedscope and the Firefox Profiler open.
+//! The `.cpuprofile` format of V8, which VS Code, DevTools, speedscope and the Firefox Profiler open.
 //!
-//! It has one thread. Those of a profile follow each other, each under its own name. Times are whole microseconds; what
-//! is rounded goes to the next sample, so that the sum is right.
+//! The format has one thread. The threads of a profile follow one another, each under its own name. Times are
+//! whole microseconds; the rounding error goes to the next sample, so that the sum is right.
 
 use std::io::{BufWriter, Write};
 
@@ -19,8 +19,8 @@ use crate::profile::Profile;
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile has no time, or not the requested one, and
-/// [`Error::TooLong`].
+/// Returns [`Error::Io`] if `out` fails, [`Error::NotMeasured`] if the profile has no time or not the
+/// requested one, and [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.time_of(profile)?;
     let mut shares: Vec<Vec<(StackId, u64)>> = vec![Vec::new(); profile.threads.len()];
@@ -30,7 +30,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         shares.get_mut(sample.thread).into_iter().for_each(|it| it.push((sample.stack, weight)));
     });
 
-    // Each call has its names in full.
+    // Each call spells out its names in full.
     let texts = |it: &crate::profile::Function| (it.name.len() + it.path.len()) as u64;
     let function = |it: &crate::profile::Node| profile.function(profile.frame(it.frame)?.function);
     let lengths = profile.stacks.iter().filter_map(|it| function(it).map(texts));
@@ -59,7 +59,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     write!(out, r#"{{"nodes":["#)?;
     tree.write(&mut out)?;
     write!(out, r#"],"startTime":{start_us},"endTime":{},"samples":["#, start_us.saturating_add(emitted_us))?;
-    // A sample lasts until the next, so the last one stands twice.
+    // A sample lasts until the next one, so the last one is written twice.
     let ends = samples.last().copied();
     numbers(&mut out, samples.iter().chain(&ends).map(|(node, _)| *node as u64 + 1))?;
     write!(out, r#"],"timeDeltas":["#)?;
@@ -68,11 +68,11 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(out.flush()?)
 }
 
-/// The place of the node that all others hang on.
+/// The place of the root node.
 const ROOT: usize = 0;
 
 enum Call<'profile> {
-    /// The root, or a thread.
+    /// The name of the root or of a thread.
     Name(&'profile str),
     Function(FunctionId),
 }
@@ -83,7 +83,7 @@ struct Node<'profile> {
     hits: u64,
 }
 
-/// Calls by who called: a function once under each caller, whatever its line.
+/// The calls by caller: each function once under each caller, whatever its line.
 struct Tree<'profile> {
     profile: &'profile Profile,
     nodes: Vec<Node<'profile>>,
@@ -143,7 +143,7 @@ impl<'profile> Tree<'profile> {
     fn write(&self, out: &mut impl Write) -> Result<(), Error> {
         for (place, node) in self.nodes.iter().enumerate() {
             write!(out, r#"{}{{"id":{},"callFrame":{{"functionName":"#, comma(place), place + 1)?;
-            // Lines count from 0 here.
+            // Lines count from 0 in this format.
             let (path, line) = match &node.call {
                 Call::Name(name) => {
                     json(out, name)?;

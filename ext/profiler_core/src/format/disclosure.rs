@@ -1,4 +1,4 @@
-//! The quality of the data in sentences: how far the numbers can be trusted. All outputs have the same.
+//! The quality of the data in sentences: how far the numbers can be trusted. The same in all outputs.
 
 use crate::analysis::overhead::Overhead;
 use crate::format::too_short;
@@ -6,10 +6,10 @@ use crate::profile::{Note, Profile, SampleType};
 use crate::record::State;
 use crate::text::units::{count, counted, duration, percent, round_duration};
 
-/// The least time without a CPU that is worth a line, ns.
+/// The minimum time without a CPU that is worth a line, ns.
 const LEAST_CPU_WAIT_NS: u64 = 1_000_000;
 
-/// Effective and requested interval; nothing for a profile without ticks.
+/// Describes the effective and the requested interval; `None` for a profile without ticks.
 pub(super) fn interval(profile: &Profile) -> Option<String> {
     let requested = profile.meta.interval_ns;
     let effective = profile.effective_interval_ns();
@@ -39,7 +39,7 @@ fn why_coarse(profile: &Profile) -> &'static str {
     }
 }
 
-/// The numbers of objects that were allocated and sampled; `None` where none was sampled.
+/// Describes the numbers of allocated and sampled objects; `None` if no objects were sampled.
 pub(super) fn objects(profile: &Profile) -> Option<String> {
     profile.sample_types.contains(&SampleType::AllocObjects).then(|| {
         let (allocated, by_vm) = (profile.total().get(SampleType::AllocObjects), profile.stats.vm_objects);
@@ -64,7 +64,7 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
     })
 }
 
-/// The breakdown of the wall clock time of all threads; `None` where it was not measured.
+/// Describes the parts of the wall-clock time of all threads; `None` if it was not measured.
 pub(super) fn wall(profile: &Profile) -> Option<String> {
     profile.sample_types.contains(&SampleType::Wall).then(|| {
         let part = |state| duration(profile.wall_ns(state));
@@ -84,7 +84,8 @@ pub(super) fn wall(profile: &Profile) -> Option<String> {
     })
 }
 
-/// Ticks that became no sample: how many, and why. Only reasons that occurred.
+/// Returns the numbers of ticks that became no sample, with the reason. Only reasons that occurred are
+/// included.
 pub(super) fn drops(profile: &Profile) -> Vec<(u64, &'static str)> {
     let reason = |name: &'static str| match name {
         "dropped_full" => "the ring was full",
@@ -101,15 +102,15 @@ pub(super) fn drops(profile: &Profile) -> Vec<(u64, &'static str)> {
     dropped.map(|(name, number)| (number, reason(name))).collect()
 }
 
-/// The sum of [`drops`].
+/// Returns the sum of [`drops`].
 pub(super) fn dropped(profile: &Profile) -> u64 {
     drops(profile).iter().fold(0, |sum, (number, _)| sum.saturating_add(*number))
 }
 
-/// The losses and irregularities: a sentence for each kind that occurred.
+/// Describes losses and irregularities: one sentence for each kind that occurred.
 pub(super) fn caveats(profile: &Profile) -> Vec<String> {
     let counts = &profile.stats.counts;
-    // Some always are, and a few are not worth a line.
+    // Some timers are always late, and a few are not worth a line.
     let missed = if counts.overrun > counts.captured / 20 { counts.overrun } else { 0 };
     let kinds = [
         (missed, "sample", "fewer than requested, as timers were late; sums of time are right all the same"),
@@ -128,8 +129,8 @@ pub(super) fn caveats(profile: &Profile) -> Vec<String> {
     occurred.chain(unseen(profile)).collect()
 }
 
-/// CPU time that no thread of the profile used. There is always a little of it: Ruby has a thread of its own, and the
-/// process clock is not as fine as theirs.
+/// Describes the CPU time that no thread of the profile used. There is always a little: Ruby has a thread of
+/// its own, and the clock of the process is coarser than those of threads.
 fn unseen(profile: &Profile) -> Option<String> {
     let unseen_ns = profile.stats.unseen_cpu_ns;
     let all_ns = unseen_ns.saturating_add(profile.total().get(SampleType::Cpu));
@@ -139,7 +140,7 @@ fn unseen(profile: &Profile) -> Option<String> {
     })
 }
 
-/// The time without a CPU by the kernel's own count; `None` where there was next to none.
+/// Describes the time without a CPU by the kernel's own count; `None` if there was almost none.
 pub(super) fn cpu_waits(profile: &Profile) -> Option<String> {
     let (delay_ns, throttled_ns) = (profile.stats.run_delay_ns, profile.stats.throttled_ns);
     let parts = [
@@ -154,7 +155,7 @@ pub(super) fn cpu_waits(profile: &Profile) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join("; "))
 }
 
-/// The numbers of timeline events that were kept and dropped; `None` without a timeline.
+/// Describes the numbers of timeline events that were kept and dropped; `None` without a timeline.
 pub(super) fn timeline(profile: &Profile) -> Option<String> {
     let timeline = profile.timeline.as_ref()?;
     let kept = counted(timeline.len() as u64, "event");
@@ -164,10 +165,10 @@ pub(super) fn timeline(profile: &Profile) -> Option<String> {
     })
 }
 
-/// The overhead, with its share and its parts. `None` where none is known, as in others' files.
+/// Describes the overhead, with its share and its parts. `None` if it is unknown, as in files of other tools.
 pub(super) fn overhead(profile: &Profile) -> Option<String> {
     let overhead = Overhead::of(profile)?;
-    // Of a program that is too short, it says nothing about one that does more.
+    // For a program that is too short, the share says nothing about a longer one.
     let share = if too_short(profile).is_some() { None } else { overhead.share() };
     let share = share.map(|(share, of)| format!("{share} {of}: ")).unwrap_or_default();
     let (handler, own) = (duration(profile.stats.handler_ns), duration(profile.stats.collector_ns));

@@ -1,7 +1,9 @@
-//! The Firefox Profiler's processed profile: threads with their samples in time, markers, counters, allocations.
+//! The processed-profile format of the Firefox Profiler: threads with their samples over time, markers,
+//! counters, allocations.
 //!
-//! Version 48 on purpose: every later front end upgrades it, and an older one than ours would refuse a newer file.
-//! A sample carries its weight and the CPU time of its thread, so that what ran and what waited is seen at once.
+//! Version 48 is intentional: every later front end upgrades it, while an older one would refuse a newer
+//! file. A sample has its weight and the CPU time of its thread, so that running and waiting are
+//! distinguished at a glance.
 
 mod counters;
 mod meta;
@@ -21,13 +23,14 @@ use thread::Thread;
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
+/// Returns [`Error::Io`] if `out` fails, and [`Error::NotMeasured`] if the profile lacks the requested sample
+/// type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let names = threads::names(profile);
     let mut rows: Vec<Thread<'_>> = names.iter().map(|name| Thread::new(profile, of, name)).collect();
     let mut counters = counters::Counters::new(profile);
-    // Where in its thread's table the stack of each row is, once it is there.
+    // The place of each row's stack in the table of its thread, once it is there.
     let mut stacks: Vec<Option<usize>> = vec![None; profile.samples.len()];
     Series::of(profile).each(|share| {
         let place = share.row.index();
@@ -43,7 +46,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
             thread.mark(marker);
         }
     }
-    // The front end wants one thread at least.
+    // The front end requires at least one thread.
     if rows.is_empty() {
         rows.push(Thread::new(profile, of, "main"));
     }
@@ -62,12 +65,12 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(out.flush()?)
 }
 
-/// Nanoseconds as the milliseconds that the format counts in.
+/// Writes nanoseconds as milliseconds, the unit of the format.
 fn ms(out: &mut impl Write, ns: u64) -> Result<(), Error> {
     number(out, ns / 1_000_000)?;
     match ns % 1_000_000 {
         0 => Ok(()),
-        // A one before it, so that its zeros are written; then a point in place of that.
+        // Put a 1 in front so that leading zeros are written, and replace it with the decimal point.
         rest => {
             let mut digits = itoa::Buffer::new();
             let (_, digits) = digits.format(1_000_000 + rest).split_at(1);
@@ -77,7 +80,7 @@ fn ms(out: &mut impl Write, ns: u64) -> Result<(), Error> {
     }
 }
 
-/// An array of whatever `one` writes.
+/// Writes an array whose items are written by `one`.
 fn array<T, W: Write>(
     out: &mut W,
     name: &str,
@@ -92,7 +95,7 @@ fn array<T, W: Write>(
     Ok(write!(out, "]")?)
 }
 
-/// A weight in the unit that the samples of a thread have.
+/// Writes a weight in the unit of the thread's samples.
 fn weight(out: &mut impl Write, of: SampleType, weight: u64) -> Result<(), Error> {
     match of.name_and_unit().1 {
         "nanoseconds" => ms(out, weight),
@@ -100,7 +103,7 @@ fn weight(out: &mut impl Write, of: SampleType, weight: u64) -> Result<(), Error
     }
 }
 
-/// The front end's name for the unit.
+/// Returns the front end's name for the unit.
 fn weight_type(of: SampleType) -> &'static str {
     match of.name_and_unit().1 {
         "nanoseconds" => "tracing-ms",

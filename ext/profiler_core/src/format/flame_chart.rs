@@ -1,8 +1,8 @@
-//! The data of a flame chart: stacks in the order of time, thread by thread.
+//! The data of a flame chart: stacks in chronological order, thread by thread.
 //!
-//! A picture shows thousands of them and not a million. Where there are more, it is cut into slots, and within a slot stacks
-//! that begin alike stand together. What is too narrow there to be drawn goes to its caller, so that whatever is drawn is
-//! exactly as wide as it was.
+//! A picture can show thousands of stacks but not a million. If there are more, it is cut into slots, and
+//! within a slot stacks with the same beginning are placed together. A stack that is too narrow to be drawn
+//! is added to its caller, so everything that is drawn has its exact width.
 
 use std::cmp::Reverse;
 
@@ -15,13 +15,13 @@ use crate::error::Error;
 use crate::ids::Id;
 use crate::profile::{Profile, SampleType};
 
-/// The number of stacks that are drawn as they are.
+/// The number of stacks up to which all are drawn.
 const MOST: usize = 20_000;
 
-/// Else the picture has so many slots: about one in a pixel.
+/// The number of slots of a picture with more stacks: about one per pixel.
 const SLOTS: u64 = 1_000;
 
-/// The least part of the picture that is drawn: the least width of the picture's maker.
+/// The part of the picture that is the smallest to be drawn: the minimum width of the picture's maker.
 const LEAST: u64 = 10_000;
 
 /// A call that was on top of the stack for some weight.
@@ -32,10 +32,10 @@ struct Entry {
     weight: u64,
 }
 
-/// Stacks with their weights in the order of time, thread by thread; equal neighbours are one.
+/// Returns stacks with their weights in chronological order, thread by thread; equal neighbours are merged.
 ///
 /// # Errors
-/// [`Error::NoTimeline`] when it is not known, [`Error::TooLong`].
+/// Returns [`Error::NoTimeline`] if the order is unknown, and [`Error::TooLong`].
 pub(super) fn in_time(
     profile: &Profile,
     of: SampleType,
@@ -91,10 +91,10 @@ fn entries(profile: &Profile, of: SampleType, calls: &Calls) -> Vec<Entry> {
     threads.into_iter().flatten().collect()
 }
 
-/// The weights of calls in a slot. Empty between two.
+/// The weights of calls in a slot. Empty between two slots.
 struct Slot<'calls> {
     calls: &'calls Calls,
-    /// By place: alone, and with all they called.
+    /// The weights by place: the call alone, and with its callees.
     weights: Vec<(u64, u64)>,
     seen: Vec<bool>,
     touched: Vec<usize>,
@@ -106,7 +106,8 @@ impl<'calls> Slot<'calls> {
         Self { calls, weights: vec![(0, 0); places], seen: vec![false; places], touched: Vec::new() }
     }
 
-    /// The entries of a thread, each call once, without calls of less than `least`: these go to their callers.
+    /// Returns the entries of a thread, each call once. Calls of less than `least` are added to their
+    /// callers.
     fn wide(&mut self, entries: impl Iterator<Item = Entry>, least: u64) -> Vec<Entry> {
         let mut thread = 0;
         for it in entries {
@@ -163,7 +164,8 @@ mod tests {
     use crate::profile::{Frame, Function, Node, Sample, Weights};
     use crate::record::State;
 
-    /// `main` calls `busy` and a hundred others, in turn; `busy` weighs as much as they all.
+    /// Builds a profile in which `main` alternately calls `busy` and one of a hundred others; `busy` weighs
+    /// as much as all the others.
     fn profile(events: usize) -> Profile {
         let mut profile = Profile { sample_types: vec![SampleType::Cpu], ..Profile::default() };
         profile.threads.push(Default::default());

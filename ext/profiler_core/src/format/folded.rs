@@ -1,7 +1,7 @@
-//! Folded stacks: `root;child;leaf 123`, one line each, sorted, for flame graphs and for `grep`.
+//! Folded stacks: `root;child;leaf 123`, one per line, sorted, for flame graphs and for `grep`.
 //!
-//! The number is the weight in the unit of the sample type. Lines are merged by name alone, so a
-//! method is one frame whatever its line. A `;` in a name becomes `:`.
+//! The number is the weight in the unit of the sample type. Lines are merged by name only, so a method is one
+//! frame whatever its line. A `;` in a name becomes `:`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ use crate::text::clean;
 /// Writes the lines.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type, and
-/// [`Error::TooLong`].
+/// Returns [`Error::Io`] if `out` fails, [`Error::NotMeasured`] if the profile lacks the requested sample
+/// type, and [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     for (stack, weight) in fold(profile, of, options.thread_frames, length::IN_A_FILE)? {
@@ -34,12 +34,12 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 /// The names of a stack's frames, root first.
 pub(super) type Stack = Vec<Rc<str>>;
 
-/// Each distinct stack that weighs something, and the weight. They are in order frame by frame, so that
-/// stacks that begin alike stand together. (In order of the lines, `save!` would stand between `save` and
+/// Returns each distinct stack that has weight, and the weight. They are ordered frame by frame, so that
+/// stacks with the same beginning are adjacent. (If ordered by line, `save!` would come between `save` and
 /// its callees.)
 ///
 /// # Errors
-/// [`Error::TooLong`] if they come to more than `most` bytes.
+/// Returns [`Error::TooLong`] if they come to more than `most` bytes.
 pub(super) fn fold(
     profile: &Profile,
     of: SampleType,
@@ -87,12 +87,12 @@ impl Names {
         self.stack(profile.frames_of(sample.stack).map(|it| it.function), sample.thread)
     }
 
-    /// The stack that ends in a call.
+    /// Returns the stack that ends in a call.
     pub(super) fn call(&self, calls: &Calls, place: usize, thread: usize) -> Stack {
         self.stack(calls.functions(place), thread)
     }
 
-    /// The names of the functions, leaf first.
+    /// Returns the names of functions that are given leaf first.
     fn stack(&self, functions: impl Iterator<Item = FunctionId>, thread: usize) -> Stack {
         let mut stack: Stack = functions.filter_map(|it| self.functions.get(it.index()).cloned()).collect();
         if self.with_threads {

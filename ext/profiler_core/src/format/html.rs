@@ -1,7 +1,9 @@
-//! The page: one file for a browser, without a network, in which a person selects by time, thread, state and label.
+//! The page: one file for a browser, without a network, in which a person selects by time, thread, state and
+//! label.
 //!
-//! `viewer/` is its source and `viewer/page.html` what that builds to. The data are two blocks that no browser runs: the bytes of
-//! the native file, and what the profiler says of it, so that page and report say the same.
+//! Its source is `viewer/`, which builds to `viewer/page.html`. The data are in two blocks that no browser
+//! executes: the bytes of the native file, and the profiler's findings on it, so that the page and the report
+//! say the same.
 
 mod comparison;
 mod periods;
@@ -30,13 +32,14 @@ use crate::profile::{Profile, SampleType};
 const PAGE: &str = include_str!("../../../../viewer/page.html");
 /// The version of the profiler that writes the page.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Stands in the page where its data belong.
+/// The placeholder in the page for its data.
 const PLACE: &str = "<!-- PROFILE -->";
 
 /// Writes the page.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
+/// Returns [`Error::Io`] if `out` fails, and [`Error::NotMeasured`] if the profile lacks the requested sample
+/// type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let title = options.title_or(profile, of);
@@ -44,7 +47,8 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     write_filled(&Facts::of(&shown, of, title), &[file], out)
 }
 
-/// The bytes of the native file, and the profile as it is in there: it leaves out what weighs nothing, so indices differ.
+/// Returns the bytes of the native file, and the profile as it is in the file, which omits rows without
+/// weight, so indices differ.
 fn as_in_file(profile: &Profile) -> Result<(Vec<u8>, Profile), Error> {
     let mut file = Vec::new();
     pprof::write(profile, &mut file)?;
@@ -52,11 +56,11 @@ fn as_in_file(profile: &Profile) -> Result<(Vec<u8>, Profile), Error> {
     Ok((file, shown))
 }
 
-/// Writes the page with its data: the first file is the one that other commands read.
+/// Writes the page with its data. The first file is the one that other commands read.
 fn write_filled(facts: &impl Serialize, files: &[Vec<u8>], out: &mut dyn Write) -> Result<(), Error> {
     let facts = serde_json::to_string(facts).map_err(std::io::Error::from)?;
     let (before, after) = PAGE.split_once(PLACE).unwrap_or((PAGE, ""));
-    // No name can end the block.
+    // Escape `<` so that no name can end the block.
     let facts = facts.replace('<', "\\u003c");
     write!(out, r#"{before}<script type="application/json" id="facts">{facts}</script>"#)?;
     for (place, file) in files.iter().enumerate() {
@@ -73,7 +77,7 @@ fn write_filled(facts: &impl Serialize, files: &[Vec<u8>], out: &mut dyn Write) 
     Ok(write!(out, "{after}")?)
 }
 
-/// The facts beside the pictures; `viewer/src/model/facts.ts` describes it.
+/// The facts beside the pictures, described in `viewer/src/model/facts.ts`.
 #[derive(Default, Serialize)]
 struct Facts<'profile> {
     version: &'static str,
@@ -195,7 +199,7 @@ mod tests {
         let damaged = page.replacen(FILE[0], &format!("{}!", FILE[0]), 1);
         assert!(matches!(read(damaged.as_bytes()), Err(Error::Malformed { .. })));
         assert!(matches!(read(PAGE.as_bytes()), Err(Error::NotAProfile)));
-        // A page in a page is no profile either, however deep.
+        // A page in a page is not a profile either, however deep.
         let nested = format!("<!doctype html>{}{}{}", FILE[0], STANDARD.encode(&page), FILE[1]);
         assert!(read(nested.as_bytes()).is_err());
     }

@@ -1,4 +1,5 @@
-//! The profile in numbers, for programs: how it was taken, sums, threads, and every function with what it weighs.
+//! The profile in numbers, for programs: how it was recorded, sums, threads, and every function with its
+//! weights.
 
 use std::io::{BufWriter, Write};
 
@@ -24,10 +25,12 @@ struct Function<'profile> {
     total: Map<String, Value>,
 }
 
-/// Writes the document. It has all functions with a weight, by their self weight of the type that a report would show.
+/// Writes the document. It contains all functions with a weight, ordered by their self weight of the type
+/// that a report would show.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
+/// Returns [`Error::Io`] if `out` fails, and [`Error::NotMeasured`] if the profile lacks the requested sample
+/// type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let total = profile.total();
@@ -67,7 +70,7 @@ fn threads(profile: &Profile) -> Vec<Value> {
         .collect()
 }
 
-/// A number for each sample type.
+/// Returns an object with a number for each sample type.
 fn by_type(profile: &Profile, number: impl Fn(SampleType) -> u64) -> Map<String, Value> {
     profile.sample_types.iter().map(|it| (it.name_and_unit().0.to_owned(), number(*it).into())).collect()
 }
@@ -86,7 +89,7 @@ fn functions(profile: &Profile, of: SampleType) -> Vec<Function<'_>> {
         top(profile, of, Order::SelfWeight).rows.iter().map(|it| it.function).collect();
     let mut listed = vec![false; weights.len()];
     order.iter().for_each(|it| listed.get_mut(it.0 as usize).into_iter().for_each(|it| *it = true));
-    // And what weighs only something else.
+    // Append the functions that only have weight of other types.
     for (place, (_, total)) in weights.iter().enumerate() {
         if *total != Weights::default() && !listed.get(place).copied().unwrap_or(true) {
             order.push(FunctionId(place as u32));

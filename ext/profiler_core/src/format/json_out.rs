@@ -1,11 +1,11 @@
-//! The parts that all writers of JSON share. A file can have millions of numbers: the formatter of the standard library
-//! would take as long as all the rest.
+//! The parts that all writers of JSON share. A file can have millions of numbers, and the formatter of the
+//! standard library would take as long as all the rest.
 
 use std::io::Write;
 
 use crate::error::Error;
 
-/// The separator before the item at `place` of a list.
+/// Returns the separator before the item at `place` of a list.
 pub(super) fn comma(place: usize) -> &'static str {
     if place == 0 {
         ""
@@ -14,17 +14,17 @@ pub(super) fn comma(place: usize) -> &'static str {
     }
 }
 
-/// A string, in quotes.
+/// Writes a string in quotes.
 pub(super) fn json(out: &mut impl Write, text: &str) -> Result<(), Error> {
     Ok(serde_json::to_writer(out, text).map_err(std::io::Error::from)?)
 }
 
-/// A number.
+/// Writes a number.
 pub(super) fn number(out: &mut impl Write, number: u64) -> Result<(), Error> {
     Ok(out.write_all(itoa::Buffer::new().format(number).as_bytes())?)
 }
 
-/// Numbers with commas between.
+/// Writes numbers separated by commas.
 pub(super) fn numbers(out: &mut impl Write, numbers: impl IntoIterator<Item = u64>) -> Result<(), Error> {
     for (place, it) in numbers.into_iter().enumerate() {
         out.write_all(comma(place).as_bytes())?;

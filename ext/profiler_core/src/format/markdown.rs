@@ -1,4 +1,4 @@
-//! A summary in GitHub's Markdown, for pull requests and for whoever reads without a terminal.
+//! A summary in GitHub's Markdown, for pull requests and for reading without a terminal.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -13,11 +13,12 @@ use crate::profile::{Function, Profile, SampleType, Weights};
 use crate::text::units::percent;
 use crate::text::{clean, code};
 
-/// Writes the summary: the findings, the header, the heaviest functions by self weight and by total weight, and the threads. The `limit` of
-/// [`Options::text`] is the number of functions in a table.
+/// Writes the summary: the findings, the header, the heaviest functions by self weight and by total weight,
+/// and the threads. The `limit` of [`Options::text`] is the number of functions in a table.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
+/// Returns [`Error::Io`] if `out` fails, and [`Error::NotMeasured`] if the profile lacks the requested sample
+/// type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let mut text = format!("# {}\n\n", plain(&options.title_or(profile, of)));
@@ -100,7 +101,7 @@ fn place(function: &Function) -> String {
     }
 }
 
-/// Words that are no markup.
+/// Escapes a text so that none of it is markup.
 fn plain(text: &str) -> Cow<'_, str> {
     let text = clean(text);
     let special = |it: char| {

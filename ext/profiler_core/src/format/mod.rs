@@ -1,8 +1,8 @@
-//! Every output, one file each: a [`Profile`] goes in, bytes come out.
+//! The output formats, one in each file: a [`Profile`] goes in, bytes come out.
 //!
-//! A format knows the profile and nothing else: no clock, no environment, no file. The same profile
-//! always has the same bytes. Whatever a program can name (a class called `<script>`, a method
-//! with a newline in it) stays a name in all of them.
+//! A format depends on nothing but the profile: no clock, no environment, no file. The same profile always
+//! results in the same bytes. Any name that a program can have (a class called `<script>`, a method with a
+//! newline in it) stays a name in all of them.
 
 pub mod callgrind;
 pub mod cpuprofile;
@@ -43,7 +43,7 @@ pub use too_short::{too_short, TooShort};
 /// Writes `profile` to `out` as `format`, with default options.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails. What was written before then is of no use.
+/// Returns [`Error::Io`] if `out` fails. The bytes written before that are of no use.
 pub fn write(format: Format, profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
     write_with(format, profile, &Options::default(), out)
 }
@@ -51,7 +51,7 @@ pub fn write(format: Format, profile: &Profile, out: &mut dyn Write) -> Result<(
 /// Writes `profile` to `out` as `format`.
 ///
 /// # Errors
-/// As [`write()`], and [`Error::NotMeasured`] or [`Error::UnknownLabel`] when the profile lacks the
+/// As [`write()`], and returns [`Error::NotMeasured`] or [`Error::UnknownLabel`] if the profile lacks the
 /// requested sample type or label.
 pub fn write_with(
     format: Format,

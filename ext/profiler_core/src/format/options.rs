@@ -1,4 +1,4 @@
-//! Options that formats have, and what they choose from a profile.
+//! The options of formats, and what they choose from a profile.
 
 use crate::error::Error;
 use crate::profile::{Profile, SampleType, NAME};
@@ -6,18 +6,18 @@ use crate::text::clean;
 
 use super::sample_series;
 
-/// Options of the formats. Each reads those that concern it.
+/// The options of the formats. Each format reads those that concern it.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Title of a picture, instead of one made of mode and program.
+    /// The title of a picture, instead of one made from mode and program.
     pub title: Option<String>,
-    /// The sample type to show where only one can be shown, instead of the profile's default.
+    /// The sample type to show if only one can be shown, instead of the profile's default.
     pub sample_type: Option<SampleType>,
-    /// Whether stacks begin with their thread's name, where a format has no other place for it.
+    /// Whether stacks begin with the name of their thread, if a format has no other place for it.
     pub thread_frames: ThreadFrames,
     /// The layout of a picture.
     pub style: Style,
-    /// Options of the report.
+    /// The options of the report.
     pub text: TextOptions,
 }
 
@@ -34,7 +34,8 @@ pub enum ThreadFrames {
 }
 
 impl Options {
-    /// The title from the options, or else the profile's name, or else one of what is shown and of the program.
+    /// Returns the title from the options, or else the profile's name, or else a title made from what is
+    /// shown and the program.
     pub(crate) fn title_or(&self, profile: &Profile, of: SampleType) -> String {
         if let Some(title) = self.title.as_ref().or_else(|| profile.meta.user.get(NAME)) {
             return clean(title).into_owned();
@@ -46,7 +47,7 @@ impl Options {
         }
     }
 
-    /// The time to show, where nothing but time can be shown.
+    /// Returns the time to show in a format that can show only time.
     pub(crate) fn time_of(&self, profile: &Profile) -> Result<SampleType, Error> {
         let missing = || {
             let has = profile.sample_types.iter().map(|it| it.name_and_unit().0).collect();
@@ -62,7 +63,7 @@ impl Options {
         }
     }
 
-    /// The sample type to show.
+    /// Returns the sample type to show.
     pub(crate) fn sample_type_of(&self, profile: &Profile) -> Result<SampleType, Error> {
         match self.sample_type {
             None => Ok(profile.default_sample_type()),
@@ -75,19 +76,19 @@ impl Options {
     }
 }
 
-/// Options of the report.
+/// The options of the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// The most functions to list; 0 lists all.
+    /// The maximum number of functions to list; 0 lists all.
     pub limit: usize,
-    /// Sort by total weight, not by self weight.
+    /// Whether to sort by total weight instead of self weight.
     pub sort_total: bool,
-    /// Colour it for a terminal.
+    /// Whether to colour the report for a terminal.
     pub color: bool,
-    /// The most columns that a line of the table may take: names and paths are shortened in the
-    /// middle. Nothing leaves them whole.
+    /// The maximum number of columns of a line in the table: names and paths are shortened in the middle.
+    /// `None` leaves them whole.
     pub width: Option<usize>,
-    /// List the values of this label instead of functions; see [`group_by`](crate::analysis::group_by).
+    /// The label whose values are listed instead of functions; see [`group_by`](crate::analysis::group_by).
     pub by: Option<String>,
 }
 
@@ -105,14 +106,14 @@ pub enum Style {
     Icicle,
     /// Callers below callees.
     Flame,
-    /// Callees above callers: the callers of what takes the time.
+    /// Callees above callers, to show the callers of the functions that take the time.
     Reverse,
     /// Like an icicle, but from left to right in the order of time, thread by thread.
     Flamechart,
 }
 
 impl Style {
-    /// All, with their names.
+    /// All styles with their names.
     pub const ALL: [(&'static str, Self); 4] = [
         ("icicle", Self::Icicle),
         ("flame", Self::Flame),
@@ -120,7 +121,7 @@ impl Style {
         ("flamechart", Self::Flamechart),
     ];
 
-    /// The style of that name.
+    /// Returns the style of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.0 == name).map(|it| it.1)

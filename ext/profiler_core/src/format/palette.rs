@@ -1,6 +1,6 @@
-//! Colours of a picture: the hue says whose code a function is, the shade comes from its name. So two pictures of a program
-//! can be compared, and one's own code is found at a glance. The colours are light, as black text is to be read on them, and
-//! they differ in brightness too.
+//! The colours of a picture. The hue shows whose code a function is, and the shade is derived from its name,
+//! so that two pictures of a program can be compared and one's own code is found at a glance. The colours are
+//! light, for black text to be legible on them, and they differ in brightness too.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::text::clean;
 
 type Rgb = (u8, u8, u8);
 
-/// Hue, and what the legend calls it, in its order.
+/// The hues in their order, each with its name in the legend.
 const HUES: [(Hue, Rgb, &str); 7] = [
     (Hue::Of(Origin::App), (255, 170, 64), "app orange"),
     (Hue::Of(Origin::Rails), (244, 150, 150), "Rails red"),
@@ -50,14 +50,15 @@ pub(super) const PAPER: Color = Color { r: 250, g: 250, b: 250 };
 /// The colour of threads.
 const GREY: Rgb = (205, 205, 205);
 
-/// Colours of all names in `profile`, as `spelt` in the picture, and a legend of those that have something of what is shown.
+/// Returns the colours of all names in `profile`, as `spelt` in the picture, and a legend of the colours that
+/// occur in what is shown.
 pub(super) fn palette(
     profile: &Profile,
     of: SampleType,
     spelt: impl Fn(&str) -> String,
 ) -> (PaletteMap, String) {
     let mut colors = PaletteMap::default();
-    // The maker of the picture calls what it puts above all by no name.
+    // The picture's maker uses an empty name for the box above all others.
     colors.insert("", shaded(GREY, ""));
     for thread in &profile.threads {
         colors.insert(spelt(&clean(&thread.name)), shaded(GREY, ""));
@@ -78,7 +79,7 @@ pub(super) fn palette(
     (colors, legend.join(", "))
 }
 
-/// Darkens the colour a bit, by the name, so that neighbours can be distinguished.
+/// Darkens the colour slightly, depending on the name, so that neighbours can be distinguished.
 fn shaded((r, g, b): Rgb, name: &str) -> Color {
     let sum = name.bytes().fold(0_u32, |sum, it| sum.wrapping_mul(31).wrapping_add(it.into()));
     let of_hundred = 100 - sum % 5 * 4;

@@ -1,13 +1,13 @@
-//! The native file: gzip of a pprof that every pprof tool opens, and that we read back in full.
+//! The native file: a gzipped pprof that every pprof tool opens, and that we read back in full.
 //!
-//! Data that pprof cannot express is in fields from 5201 on, which other readers skip. They have the format
-//! version, how the profile was recorded, the fates of the ticks, class and method names, threads, the timeline, and
-//! counts of requests.
-//! `spec/fixtures/profile.proto` describes all of it.
+//! Data that pprof cannot express is in fields from 5201 on, which other readers skip. They contain the
+//! format version, how the profile was recorded, the fates of the ticks, class and method names, threads, the
+//! timeline, and counts of requests. `spec/fixtures/profile.proto` describes all of it.
 //!
-//! Reading returns the profile that was written, with two differences. Aggregated samples without weight are gone, and
-//! so is whatever no sample uses. Tables are in the order in which the samples first use them, root first. (A profile
-//! fresh from a session is like that already, but for samples without weight.)
+//! Reading returns the profile that was written, with two differences. Aggregated samples without weight are
+//! gone, and so is everything that no sample uses. Tables are in the order in which the samples first use
+//! them, root first. (A profile fresh from a session is like that already, except for samples without
+//! weight.)
 
 mod budget;
 pub(crate) mod comments;
@@ -26,13 +26,13 @@ use prost::Message;
 use crate::error::Error;
 use crate::profile::Profile;
 
-/// The version of the private fields that this code writes, and the last that it reads.
+/// The version of the private fields that this code writes, and the latest that it reads.
 pub const VERSION: u64 = 1;
 
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails.
+/// Returns [`Error::Io`] if `out` fails.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
     let mut message = encode::encode(profile)?;
     let front = messages::Front {
@@ -40,7 +40,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
         timeline: message.timeline.take(),
         requests: std::mem::take(&mut message.requests),
     };
-    // No time and no name in the header: the same profile has the same bytes.
+    // The header contains no time and no name, so the same profile results in the same bytes.
     let mut packed = GzBuilder::new().mtime(0).write(out, Compression::default());
     packed.write_all(&front.encode_to_vec())?;
     packed.write_all(&message.encode_to_vec())?;
@@ -48,10 +48,10 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads a file that is not packed. Nothing in it is trusted.
+/// Reads an unpacked file. None of its content is trusted.
 pub(super) fn read_unpacked(bytes: &[u8]) -> Result<Profile, Error> {
     budget::check(bytes)?;
-    // The version first, on its own: whatever else a later version changes is its own business.
+    // Read the version by itself first, as a later version may change anything else.
     let head = messages::Head::decode(bytes).map_err(|_| Error::NotAProfile)?;
     let damaged = |error: prost::DecodeError| Error::malformed(error.to_string());
     match head.format_version {
@@ -62,8 +62,9 @@ pub(super) fn read_unpacked(bytes: &[u8]) -> Result<Profile, Error> {
     }
 }
 
-/// Our own labels stand among the user's, so a user's label whose name is taken is written with a
-/// `_` before it. A name that looks like that already gets one more, so that nothing is ambiguous.
+/// The names of our own labels, which are stored among the user's. A user's label whose name is taken is
+/// written with a `_` before it. A name that already looks like that gets one more, so that no name is
+/// ambiguous.
 mod label_names {
     use std::borrow::Cow;
 
@@ -75,7 +76,7 @@ mod label_names {
         matches!(name, THREAD_ID | THREAD_NAME | STATE)
     }
 
-    /// No name at all counts as taken: readers refuse it.
+    /// Returns whether a name is taken. An empty name is too, as readers refuse it.
     fn is_taken(name: &str) -> bool {
         let bare = name.trim_start_matches('_');
         bare.is_empty() || is_ours(bare)

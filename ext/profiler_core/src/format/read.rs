@@ -1,7 +1,7 @@
-//! The reader of all formats: the bytes of a file tell which it is.
+//! The reader of all formats, which recognises the format by the bytes of the file.
 //!
-//! Nothing in a file is trusted. The size that it unpacks to, the memory that this takes, the depth of its stacks and their
-//! sums are all bounded. A file that goes beyond fails with an error that says so.
+//! No part of a file is trusted. The size that it unpacks to, the memory that this takes, the depth of its
+//! stacks and their sums are all bounded. A file beyond a bound results in an error that says so.
 
 mod firefox;
 mod folded;
@@ -20,19 +20,19 @@ use super::pprof;
 use crate::error::Error;
 use crate::profile::Profile;
 
-/// The most that a file may unpack to. A profile of a million distinct stacks stays below. A larger file is
-/// an accident or an attack, and a message in memory is many times its size here.
+/// The maximum size that a file may unpack to. A profile of a million distinct stacks stays below. A larger
+/// file is an accident or an attack, and a message in memory is many times as large as it is here.
 pub const LIMIT_BYTES: u64 = 256 << 20;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-/// The version of Ruby's Marshal, by which a dump begins.
+/// The version of Ruby's Marshal, with which a dump begins.
 const MARSHAL_MAGIC: [u8; 2] = [4, 8];
 
-/// Reads a profile, packed by gzip or not. It is our own file or any other pprof, our own page, JSON of speedscope, stackprof,
-/// vernier, rperf or the Firefox Profiler, or folded stacks.
+/// Reads a profile, gzipped or not. It can be our own file or any other pprof, our own page, JSON of
+/// speedscope, stackprof, vernier, rperf or the Firefox Profiler, or folded stacks.
 ///
 /// # Errors
-/// Each way in which the bytes are not a profile that we can read has its own [`Error`].
+/// Returns an [`Error`] for each way in which the bytes can fail to be a profile that we can read.
 pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
     let unpacked;
     let bytes = if bytes.starts_with(&GZIP_MAGIC) {
@@ -55,7 +55,7 @@ pub fn read(bytes: &[u8]) -> Result<Profile, Error> {
     }
 }
 
-/// The bytes as text, if that is what they are. A message never is: it has small numbers in it.
+/// Returns the bytes as text, if they are text. A message never is, because it contains small numbers.
 fn text(bytes: &[u8]) -> Option<&str> {
     let control = |it: &u8| *it < b' ' && !matches!(it, b'\n' | b'\r' | b'\t');
     let empty = bytes.iter().all(u8::is_ascii_whitespace);
@@ -66,7 +66,8 @@ fn text(bytes: &[u8]) -> Option<&str> {
     Some(text)
 }
 
-/// Whether it begins as an object does. A folded stack can begin with a brace too: `{Bar, Foo}#baz` is a method of two classes.
+/// Returns whether the text begins like a JSON object. A folded stack can begin with a brace too:
+/// `{Bar, Foo}#baz` is a method of two classes.
 fn is_json(text: &str) -> bool {
     let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
     inside.is_some_and(|it| it.is_empty() || it.starts_with(['"', '}']))

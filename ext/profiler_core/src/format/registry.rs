@@ -33,7 +33,7 @@ pub enum Format {
     Text,
 }
 
-/// Format, name, and how its files' names end.
+/// The formats with their names and the endings of their file names.
 const FORMATS: [(Format, &str, &str); 12] = [
     (Format::Pprof, "pprof", ".pb.gz"),
     (Format::Folded, "folded", ".folded"),
@@ -53,47 +53,47 @@ const FORMATS: [(Format, &str, &str); 12] = [
 const CALLGRIND: &str = "callgrind.out.";
 
 impl Format {
-    /// All, in the order in which they are listed to users.
+    /// Iterates over all formats, in the order in which they are listed to users.
     pub fn all() -> impl Iterator<Item = Self> {
         FORMATS.into_iter().map(|(format, ..)| format)
     }
 
-    /// The name that `format:` takes.
+    /// Returns the name that `format:` takes.
     #[must_use]
     pub fn name(self) -> &'static str {
         FORMATS.into_iter().find(|it| it.0 == self).map_or("", |(_, name, _)| name)
     }
 
-    /// The extension of its files.
+    /// Returns the extension of the format's files.
     #[must_use]
     pub fn extension(self) -> &'static str {
         FORMATS.into_iter().find(|it| it.0 == self).map_or("", |(.., extension)| extension)
     }
 
-    /// All names, for texts that list them.
+    /// Iterates over all names, for texts that list them.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::all().map(Self::name)
     }
 
-    /// All extensions, for texts that list them.
+    /// Iterates over all extensions, for texts that list them.
     pub fn extensions() -> impl Iterator<Item = &'static str> {
         Self::all().map(Self::extension)
     }
 
-    /// The format of this name.
+    /// Returns the format of this name.
     ///
     /// # Errors
-    /// [`Error::UnknownFormat`], which lists those there are.
+    /// Returns [`Error::UnknownFormat`], which lists the known formats.
     pub fn from_name(name: &str) -> Result<Self, Error> {
         let unknown = || Error::UnknownFormat { requested: name.into(), known: Self::names().collect() };
         Self::all().find(|it| it.name() == name).ok_or_else(unknown)
     }
 
-    /// The format that the end of the path names; capital letters count as small ones, and of what is packed (`.json.gz`)
-    /// the end before that.
+    /// Returns the format for the ending of the path. Upper case counts as lower case, and for a packed file
+    /// (`.json.gz`) the ending before `.gz` counts.
     ///
     /// # Errors
-    /// [`Error::UnknownExtension`], which lists those there are.
+    /// Returns [`Error::UnknownExtension`], which lists the known extensions.
     pub fn from_path(path: &Path) -> Result<Self, Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let unknown = || Error::UnknownExtension {
@@ -102,12 +102,12 @@ impl Format {
         };
         let bare = name.strip_suffix(".gz").unwrap_or(&name);
         let ends = |it: &Self| name.ends_with(it.extension()) || bare.ends_with(it.extension());
-        // `.speedscope.json` ends in `.json` too.
+        // `.speedscope.json` also ends in `.json`.
         let longest = Self::all().filter(ends).max_by_key(|it| it.extension().len());
         longest.or_else(|| name.starts_with(CALLGRIND).then_some(Self::Callgrind)).ok_or_else(unknown)
     }
 
-    /// Whether a file of that path is to be packed by gzip, beyond what the format does.
+    /// Returns whether a file of that path should be gzipped, in addition to what the format does.
     #[must_use]
     pub fn packs(self, path: &Path) -> bool {
         self != Self::Pprof && path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gz"))

@@ -1,7 +1,7 @@
-//! The shares of rows in the order of time, for formats that have a line of time.
+//! The shares of rows in chronological order, for formats with a time axis.
 //!
-//! A format with a time axis passes on every share of every aggregated sample, so its sums are the profile's. A
-//! property test checks this.
+//! A format with a time axis passes on every share of every aggregated sample, so its sums equal the
+//! profile's. A property test checks this.
 
 use crate::ids::{Id, RowId, StackId};
 use crate::profile::{Profile, SampleType, Weights};
@@ -9,7 +9,8 @@ use crate::profile::{Profile, SampleType, Weights};
 /// The share of a row at an instant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
-    /// The end of the time that it weighs, ns since the start. Never before that of the share of the same thread before.
+    /// The end of the time that the share weighs, ns since the start. Never before that of the previous share
+    /// of the same thread.
     pub(super) at_ns: u64,
     /// The row.
     pub(super) row: RowId,
@@ -17,9 +18,9 @@ pub(super) struct Share {
     pub(super) weights: Weights,
 }
 
-/// All shares of a profile. Together they weigh as much as the profile, with or without a timeline. Weights without an event
-/// (the oldest were dropped, or none was kept) come first. In each thread these follow one another, stacks that begin alike
-/// together.
+/// All shares of a profile. Together they weigh as much as the profile, with or without a timeline. Weights
+/// without an event (the oldest were dropped, or none was kept) come first. Within each thread they follow
+/// one another, with stacks that begin alike next to each other.
 pub(super) struct Series<'profile> {
     profile: &'profile Profile,
     timeless: Vec<Share>,
@@ -56,7 +57,7 @@ impl<'profile> Series<'profile> {
         Self { profile, timeless }
     }
 
-    /// Shows them all.
+    /// Calls `each` for every share.
     pub(super) fn each(&self, mut each: impl FnMut(Share)) {
         self.timeless.iter().for_each(|it| each(*it));
         for it in self.profile.timeline.iter().flat_map(|it| it.iter()) {
@@ -65,18 +66,19 @@ impl<'profile> Series<'profile> {
     }
 }
 
-/// The time of the profile: wall clock time, or else CPU time, if one was measured. As
-/// [`default_sample_type`](Profile::default_sample_type), it prefers what all parts of a merge have.
+/// Returns the time of the profile: wall-clock time, or else CPU time, if one was measured. Like
+/// [`default_sample_type`](Profile::default_sample_type), it prefers a type that all parts of a merge have.
 pub(super) fn time_of(profile: &Profile) -> Option<SampleType> {
     let measured =
         || [SampleType::Wall, SampleType::Cpu].into_iter().filter(|of| profile.sample_types.contains(of));
     measured().find(|of| !profile.is_in_some_parts(*of)).or_else(|| measured().next())
 }
 
-/// For each stack its place when the tree is walked from the root, callers before callees.
+/// Returns for each stack its place when the tree is walked from the root, callers before callees.
 fn preorder(profile: &Profile) -> Vec<u32> {
     let nodes = profile.stacks.len();
-    // How many stacks each has under it and is itself; then each child begins behind what stands before it.
+    // First count the stacks in each subtree, itself included; then each child begins after its earlier
+    // siblings.
     let mut sizes = vec![1_u32; nodes];
     for (place, node) in profile.stacks.iter().enumerate().rev() {
         let size = sizes.get(place).copied().unwrap_or(0);

@@ -1,7 +1,7 @@
-//! The file of speedscope.app: one profile for each thread and sample type, in the order of time.
+//! The format of speedscope.app: one profile for each thread and sample type, in chronological order.
 //!
-//! A frame is a function with the line where it is defined: with the lines that ran, one function would be many.
-//! Equal stacks that follow each other are one entry. Weights are whole numbers in the unit of the sample type.
+//! A frame is a function with the line where it is defined: with executed lines, one function would be many
+//! frames. Equal consecutive stacks are one entry. Weights are whole numbers in the unit of the sample type.
 
 use std::cmp::Reverse;
 use std::io::{BufWriter, Write};
@@ -14,20 +14,20 @@ use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
 use crate::profile::{Frame, Profile, SampleType};
 
-/// The address that says which format it is.
+/// The address that identifies the format.
 pub(super) const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
-/// The separator of the thread and the sample type in the name of a profile.
+/// The separator between the thread and the sample type in the name of a profile.
 pub(super) const BETWEEN: &str = " - ";
 
 /// The prefix of the exporter's name in files of ours.
 pub(super) const EXPORTER: &str = "profiler@";
 
-/// Writes the file: all sample types, or the requested one.
+/// Writes the file with all sample types, or with the requested one.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type, and
-/// [`Error::TooLong`].
+/// Returns [`Error::Io`] if `out` fails, [`Error::NotMeasured`] if the profile lacks the requested sample
+/// type, and [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let default = options.sample_type_of(profile)?;
     let mut types = vec![default];
@@ -89,8 +89,8 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(out.flush()?)
 }
 
-/// Functions, those that most rows have first: there can be a million stacks in the file, in which they have the shortest
-/// numbers.
+/// Returns the functions, starting with those in the most rows: a file can contain a million stacks, and
+/// these functions get the shortest numbers.
 fn by_use(profile: &Profile) -> Vec<FunctionId> {
     let mut uses = vec![0_u64; profile.functions.len()];
     for frame in profile.samples.iter().flat_map(|it| profile.frames_of(it.stack)) {
@@ -101,7 +101,7 @@ fn by_use(profile: &Profile) -> Vec<FunctionId> {
     order.into_iter().map(FunctionId::from_index).collect()
 }
 
-/// The stacks of each thread in the order of time; equal neighbours are one.
+/// Returns the stacks of each thread in chronological order; equal neighbours are merged.
 fn entries(profile: &Profile, series: &Series<'_>, of: SampleType) -> Vec<Vec<(StackId, u64)>> {
     let mut threads: Vec<Vec<(StackId, u64)>> = vec![Vec::new(); profile.threads.len()];
     series.each(|share| {
@@ -144,10 +144,10 @@ fn one(
     Ok(write!(out, "]}}")?)
 }
 
-/// Stacks as they stand in the file, each made once.
+/// The stacks in the form that the file has, each built once.
 struct Stacks<'profile> {
     profile: &'profile Profile,
-    /// Numbers in the file of functions, by place.
+    /// The numbers that functions have in the file, by place.
     numbers: Vec<usize>,
     texts: Vec<Option<Box<str>>>,
 }

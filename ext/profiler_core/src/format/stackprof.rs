@@ -1,8 +1,8 @@
-//! The format of stackprof, as JSON, for its own command and for the viewers that were made for it.
+//! The format of stackprof, as JSON, for its own command and for viewers that support it.
 //!
-//! It counts samples of one interval. Here a sample is a microsecond, or in `object` an object. In `wall` each sample has a
-//! time of its own in the file. So the interval there is long enough for a quarter of a million of them. Shares are exact,
-//! and sums to within one sample.
+//! The format counts samples of one interval. Here a sample is a microsecond or, in `object`, an object. In
+//! `wall`, each sample has a time of its own in the file, so the interval there is long enough for at most a
+//! quarter of a million samples. Shares are exact, and sums to within one sample.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufWriter, Write};
@@ -21,19 +21,20 @@ use crate::record::State;
 /// The version of stackprof's results.
 const VERSION: f64 = 1.2;
 
-/// In `wall` each sample has a number in the file: so many, not more.
+/// The maximum number of samples in `wall`, where each one has a number in the file.
 const MOST_TIMED: u64 = 250_000;
 
 /// Writes the file.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type.
+/// Returns [`Error::Io`] if `out` fails, and [`Error::NotMeasured`] if the profile lacks the requested sample
+/// type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let total = profile.total().get(of);
     let is_time = of.name_and_unit().1 == "nanoseconds";
     let timed = is_time && of != SampleType::Cpu;
-    // What a sample is, in the unit of the sample type.
+    // The size of a sample, in the unit of the sample type.
     let unit = match (is_time, timed) {
         (_, true) => 1_000 * (total / 1_000).div_ceil(MOST_TIMED).max(1),
         (true, _) => 1_000,
@@ -85,7 +86,8 @@ fn value(out: &mut impl Write, value: &impl serde::Serialize) -> Result<(), Erro
     Ok(serde_json::to_writer(out, value).map_err(std::io::Error::from)?)
 }
 
-/// Stack after stack in the order of time: the number of frames, `of` each, root first, and the count.
+/// Writes the stacks in chronological order: for each, the number of frames, `of` each frame, root first, and
+/// the count.
 fn raw(
     out: &mut impl Write,
     name: &str,
@@ -115,11 +117,12 @@ struct Row {
     total: u64,
     own: u64,
     edges: BTreeMap<FunctionId, u64>,
-    /// Total and own, by line.
+    /// The total and own weights, by line.
     lines: BTreeMap<u32, (u64, u64)>,
 }
 
-/// The sums of each function, by its number; a stack that has it more than once counts once.
+/// Returns the sums of each function by its number. A stack that contains the function several times counts
+/// once.
 fn frames(profile: &Profile, ticks: &[u64]) -> Map<String, Value> {
     let mut rows: Vec<Row> = vec![Row::default(); profile.functions.len()];
     let mut seen = HashSet::new();

@@ -1,6 +1,6 @@
 //! A flame graph, root at the top, in one file that any browser opens without a network.
 //!
-//! Colours come from whose code it is and from names alone, see [`super::palette`].
+//! The colours depend only on whose code it is and on names, see [`super::palette`].
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,19 +16,20 @@ use crate::profile::{Profile, SampleType};
 use crate::text::shorten;
 use crate::text::units::{count, counted};
 
-/// The longest title and subtitle, in characters, that fit the width of a picture.
+/// The maximum lengths of title and subtitle, in characters, that fit the width of a picture.
 const TITLE_CHARS: usize = 100;
 const SUBTITLE_CHARS: usize = 150;
-/// The bytes of a box beside its name.
+/// The bytes of a box besides its name.
 const BOX_BYTES: u64 = 250;
-/// The style of a picture is in its first bytes.
+/// The number of bytes at the start of a picture that contain its style.
 const STYLE_BYTES: usize = 4_096;
 
-/// Writes the picture. The picture of a profile without weight says so.
+/// Writes the picture. A picture of a profile without weight says so.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when the profile lacks the requested sample type, and
-/// [`Error::TooLong`]. [`Error::NoTimeline`] for a flame chart of a profile without a timeline.
+/// Returns [`Error::Io`] if `out` fails, [`Error::NotMeasured`] if the profile lacks the requested sample
+/// type, and [`Error::TooLong`]. Returns [`Error::NoTimeline`] for a flame chart of a profile without a
+/// timeline.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let with_states = (of == SampleType::Wall).then(|| with_state_leaves(profile));
@@ -37,8 +38,8 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let facts = shorten(&subtitle_of(profile), SUBTITLE_CHARS.saturating_sub(legend.len() + 2));
     let parts: Vec<String> = [facts, legend].into_iter().filter(|it| !it.is_empty()).collect();
     let (title, subtitle) = (options.title_or(profile, of), parts.join("; "));
-    // The picture's maker wants them last one first when it is to keep our order. Left to itself it
-    // would sort by line, and draw `save` twice when `save!` stands between.
+    // To keep our order, the picture's maker expects the last stack first. By default it would sort by line,
+    // and draw `save` twice if `save!` comes between.
     let lines: Vec<String> = match options.style {
         Style::Flamechart => flame_chart::in_time(profile, of, options.thread_frames)?
             .iter()
@@ -56,9 +57,9 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     draw(&title, &subtitle, of, options.style, lines, Some(&mut colors), out)
 }
 
-/// Writes the picture of the changes from `base` to `profile`. It is laid out as `profile` is, red where there is more than
-/// before, blue where there is less. `scale` is what a weight of `base` counts in the unit of `profile`: 1, or the factor
-/// that makes their sums equal.
+/// Writes the picture of the changes from `base` to `profile`. It is laid out like `profile`, red where there
+/// is more than before, and blue where there is less. `scale` converts a weight of `base` to the unit of
+/// `profile`: 1, or the factor that makes their sums equal.
 ///
 /// # Errors
 /// As [`write()`].
@@ -91,7 +92,7 @@ fn line(stack: &[Rc<str>], numbers: &str) -> String {
     format!("{} {numbers}", frames.join(";"))
 }
 
-/// Each stack from the leaf on.
+/// Returns each stack with its frames reversed, from the leaf on.
 fn reversed(stacks: BTreeMap<folded::Stack, u64>) -> BTreeMap<folded::Stack, u64> {
     let mut turned: BTreeMap<folded::Stack, u64> = BTreeMap::new();
     for (mut stack, weight) in stacks {
@@ -135,7 +136,8 @@ fn draw(
     write_legible(&drawn, out)
 }
 
-/// The bytes of the boxes that each line adds to those of the line before. The name of a box is in its title and its text.
+/// Returns the bytes of the boxes that each line adds to those of the line before. The name of a box is in
+/// its title and in its text.
 fn boxes(lines: &[String]) -> impl Iterator<Item = u64> + '_ {
     let mut before = "";
     lines.iter().map(move |line| {
@@ -145,7 +147,7 @@ fn boxes(lines: &[String]) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
-/// Writes what was drawn with words for the search that can be seen: their style has a tenth of the colour.
+/// Writes the picture with legible words for the search: by default they have an opacity of a tenth.
 fn write_legible(drawn: &[u8], out: &mut dyn Write) -> Result<(), Error> {
     const FAINT: &[u8] = b"#search { text-anchor:end; opacity:0.1;";
     const LEGIBLE: &[u8] = b"#search { text-anchor:end; opacity:0.7;";
@@ -159,8 +161,9 @@ fn write_legible(drawn: &[u8], out: &mut dyn Write) -> Result<(), Error> {
     Ok(out.flush()?)
 }
 
-/// A frame that cannot be taken for something else in a folded line. `foo 12` at its end would be two numbers,
-/// and `# foo` at its beginning a remark. A character without shape or width keeps them apart.
+/// Returns a frame that cannot be mistaken for something else in a folded line. `foo 12` at the end of a line
+/// would be two numbers, and `# foo` at its beginning a comment. A character without shape or width prevents
+/// that.
 fn unambiguous(frame: &str) -> String {
     const JOINER: char = '\u{2060}';
     let (before, last) = frame.rsplit_once(' ').unwrap_or(("", frame));

@@ -1,4 +1,4 @@
-//! The report that people read: what stands out, how the profile was taken, and where the weight is.
+//! The report for people: what stands out, how the profile was recorded, and where the weight is.
 
 mod cells;
 mod changes;
@@ -34,8 +34,8 @@ use crate::profile::Profile;
 /// Writes the report.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] or [`Error::UnknownLabel`] when the profile lacks the
-/// requested sample type or label.
+/// Returns [`Error::Io`] if `out` fails, and [`Error::NotMeasured`] or [`Error::UnknownLabel`] if the profile
+/// lacks the requested sample type or label.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let paint = Paint { on: options.text.color };
@@ -53,7 +53,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(out.write_all(report.as_bytes())?)
 }
 
-/// The findings as the report has them: a line each, of at most `width` columns.
+/// Returns the findings as in the report: one line each, of at most `width` columns.
 #[must_use]
 pub fn findings(profile: &Profile, width: Option<usize>, color: bool) -> String {
     findings::lines(profile, &find(profile), width, Paint { on: color })
@@ -74,7 +74,7 @@ impl Paint {
         self.with("2", text)
     }
 
-    /// The more it is, the warmer.
+    /// Colours a share: the larger it is, the warmer the colour.
     fn share(self, text: &str, part: u64, whole: u64) -> String {
         match part as f64 / whole.max(1) as f64 {
             share if share >= 0.1 => self.with("1;31", text),

@@ -1,4 +1,4 @@
-//! The names of threads where only a name can be shown.
+//! The names of threads, for formats that can only show a name.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,11 @@ use crate::profile::{Profile, SampleType};
 use crate::record::State;
 use crate::text::clean;
 
-/// The name of a thread that has none.
+/// The name of a thread without a name.
 pub(super) const UNNAMED: &str = "(unnamed thread)";
 
-/// The weight of each thread outside of waits. Viewers open on the busiest thread; by wall clock time all threads look equal.
+/// Returns the weight of each thread outside of waits. Viewers open on the busiest thread; by wall-clock
+/// time, all threads look equal.
 pub(super) fn busy(profile: &Profile, of: SampleType) -> Vec<u64> {
     let mut sums = vec![0_u64; profile.threads.len()];
     for sample in profile.samples.iter().filter(|it| it.state != State::Waiting) {
@@ -19,7 +20,8 @@ pub(super) fn busy(profile: &Profile, of: SampleType) -> Vec<u64> {
     sums
 }
 
-/// A distinct name for each thread, in order: its name, with the native id where others have that name too.
+/// Returns a distinct name for each thread, in order: its name, followed by the native id if other threads
+/// have the same name.
 pub(super) fn names(profile: &Profile) -> Vec<String> {
     let plain: Vec<String> = profile
         .threads

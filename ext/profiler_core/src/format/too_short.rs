@@ -1,14 +1,15 @@
-//! Whether a program was too short to be sampled, and what would do.
+//! Detects programs that are too short to be sampled, and advises on what would help.
 
 use crate::profile::{Note, Profile, SampleType};
 use crate::record::State;
 use crate::text::units::{count, counted, duration, round_duration};
 
-/// The samples below which a profile says next to nothing.
+/// The number of samples below which a profile says next to nothing.
 const FEW_SAMPLES: u64 = 20;
-/// The samples that the recommended interval aims at.
+/// The number of samples that the recommended interval aims at.
 const ENOUGH_SAMPLES: u64 = 100;
-/// The time below which no interval helps: in its first 5 ms a thread can have a timer that is no finer than the kernel's tick.
+/// The time below which no interval helps: in its first 5 ms, a thread may have a timer that is no finer than
+/// the kernel's tick.
 const SHORTEST_NS: u64 = 5_000_000;
 /// The finest interval that can be requested, ns.
 const FINEST_NS: u64 = 50_000;
@@ -18,12 +19,13 @@ const FINEST_NS: u64 = 50_000;
 pub struct TooShort {
     /// The sentence for the reader.
     pub sentence: String,
-    /// The interval that would do, ns; `None` where none would.
+    /// The interval that would help, ns; `None` if no interval would.
     pub interval_ns: Option<u64>,
 }
 
-/// The advice for a program that was too short for the interval. One that waited was not: a long wait takes one sample. A part of a
-/// profile gets none, nor does one whose interval keeps an overhead, nor a file of another tool.
+/// Returns the advice for a program that was too short for the interval. A program that waited was not too
+/// short: a long wait takes one sample. There is no advice for a part of a profile, a profile whose interval
+/// limits the overhead, or a file of another tool.
 #[must_use]
 pub fn too_short(profile: &Profile) -> Option<TooShort> {
     let requested_ns = profile.meta.interval_ns;
@@ -61,7 +63,7 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
     Some(TooShort { sentence: format!("{had}, too few to rely on: {advice}{hint}"), interval_ns })
 }
 
-/// Whether threads mostly waited, in a profile that was long enough for samples of a thread that runs.
+/// Returns whether threads mostly waited, in a profile that was long enough for samples of a running thread.
 fn waited(profile: &Profile) -> bool {
     let enough_ns = FEW_SAMPLES.saturating_mul(profile.meta.interval_ns);
     let waited_ns = [State::Waiting, State::Blocked, State::Gvl].into_iter().map(|it| profile.wall_ns(it));
@@ -69,7 +71,8 @@ fn waited(profile: &Profile) -> bool {
     profile.meta.duration_ns >= enough_ns && waited_ns >= profile.total().get(SampleType::Wall) / 2
 }
 
-/// The interval, of 1, 2 or 5 times a power of ten, that is short enough for enough samples; or else the finest, which takes fewer.
+/// Returns the interval, of 1, 2 or 5 times a power of ten, that is short enough for enough samples, or else
+/// the finest one, which results in fewer.
 fn interval_for(time_ns: u64) -> Option<u64> {
     let longest = time_ns / ENOUGH_SAMPLES;
     if time_ns < SHORTEST_NS {
@@ -118,7 +121,7 @@ mod tests {
         assert_eq!(advice(20, 20_000_000, 20_000_000), None);
     }
 
-    /// A program that sleeps and then runs, with both clocks.
+    /// Builds a program that sleeps and then runs, with both clocks measured.
     fn sleeper(asleep_ms: u64, ran_ms: u64) -> Option<TooShort> {
         let mut it = Example::lasting_ms(asleep_ms + ran_ms);
         let weights = |samples, wall_ms, cpu_ms| {

@@ -6,59 +6,60 @@ use serde::Serialize;
 
 use crate::text::units::duration;
 
-/// See the module.
+/// A snapshot of all threads of a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Dump {
-    /// The process.
+    /// The id of the process.
     pub pid: u32,
     /// `RUBY_DESCRIPTION`.
     pub ruby: String,
-    /// Its command line.
+    /// The command line of the process.
     pub program: String,
-    /// When the threads were asked, seconds since 1970 UTC.
+    /// The time at which the threads were asked, seconds since 1970 UTC.
     pub at: f64,
-    /// Whether all that could be named is. Without the GVL only what is known already has its full name.
+    /// Whether everything that can be named has its full name. Without the GVL, only functions that are known
+    /// already do.
     pub named: bool,
-    /// Notes for its reader.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// The threads: the holder of the GVL, those that run, those that wait for the GVL, and then the others.
+    /// The threads: the holder of the GVL, then those that run, those that wait for the GVL, and the others.
     pub threads: Vec<DumpedThread>,
 }
 
-/// A thread.
+/// A thread in a dump.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DumpedThread {
-    /// The kernel's id.
+    /// The kernel's id of the thread.
     pub native_id: u64,
-    /// Its name.
+    /// The name of the thread.
     pub name: String,
-    /// `running`, `gvl` (it waits for it), `gc` or `waiting`.
+    /// The state: `running`, `gvl` (waiting for the GVL), `gc` or `waiting`.
     pub state: String,
-    /// For how long, ns. `None` if that is not known.
+    /// The time that the thread has been in this state, ns. `None` if it is unknown.
     pub for_ns: Option<u64>,
-    /// Whether it is known to have the GVL.
+    /// Whether the thread is known to hold the GVL.
     pub has_gvl: bool,
-    /// Its labels.
+    /// The labels of the thread.
     pub labels: Vec<(String, String)>,
     /// The frames, leaf first.
     pub frames: Vec<DumpedFrame>,
-    /// The reason why there are none.
+    /// The reason why there are no frames.
     pub missing: Option<String>,
 }
 
-/// A frame.
+/// A frame in a dump.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DumpedFrame {
-    /// The qualified name of the function; without the GVL perhaps its label alone.
+    /// The qualified name of the function. Without the GVL it may be the label alone.
     pub name: String,
-    /// Its file; `<cfunc>` for a function of C, and nothing for a frame that is none.
+    /// The file; `<cfunc>` for a C function, and empty for a synthetic frame.
     pub path: String,
-    /// The line that runs; 0 where it is not known.
+    /// The line being executed; 0 if it is unknown.
     pub line: u32,
 }
 
 impl Dump {
-    /// Brings the threads into their order.
+    /// Sorts the threads into their order.
     pub fn sort(&mut self) {
         let rank = |it: &DumpedThread| match &*it.state {
             _ if it.has_gvl => 0,
@@ -70,7 +71,7 @@ impl Dump {
         self.threads.sort_by_key(|it| (rank(it), it.native_id));
     }
 
-    /// The dump for people.
+    /// Returns the dump as text for people.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!("Process {}: {}\n{}\n", self.pid, self.program, self.ruby);
@@ -103,7 +104,7 @@ impl Dump {
         text
     }
 
-    /// The dump for programs, in one line.
+    /// Returns the dump as one line of JSON for programs.
     #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -1,16 +1,16 @@
-//! The view into a running process: what its control socket is asked, and what it answers.
+//! The view into a running process: the requests to its control socket, and the answers.
 
 pub mod dump;
 pub mod request;
 pub mod who;
 
-/// The line of JSON, without its end, that says in words why there is no other answer.
+/// Returns a line of JSON, without the line end, that says why there is no other answer.
 #[must_use]
 pub fn error_line(why: &str) -> String {
     serde_json::json!({ "error": why }).to_string()
 }
 
-/// The line of JSON, without its end, that says how many bytes follow it.
+/// Returns a line of JSON, without the line end, that says how many bytes follow it.
 #[must_use]
 pub fn body_line(bytes: usize) -> String {
     serde_json::json!({ "bytes": bytes }).to_string()

@@ -1,29 +1,29 @@
-//! A request to the control socket: one line of JSON. Whoever reaches the socket may send anything.
+//! A request to the control socket: one line of JSON. Anybody who can reach the socket may send anything.
 
 use serde::Deserialize;
 
-/// The longest line, bytes, its end included.
+/// The longest line in bytes, its end included.
 pub const LONGEST: usize = 64 * 1024;
 
 /// The form of a dump.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }
 
 /// A request, as far as it is answered without Ruby.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// The process describes itself.
+    /// Asks the process to describe itself.
     Who,
-    /// Where each thread is.
+    /// Asks where each thread is.
     Dump(Form),
-    /// Anything else, which Ruby answers: the line.
+    /// Any other request, which Ruby answers; holds the line.
     Ruby(String),
 }
 
@@ -39,10 +39,10 @@ impl Request {
     /// The requests that Ruby answers.
     pub const OF_RUBY: [&'static str; 6] = ["start", "stop", "snapshot", "rotate", "forget", "sessions"];
 
-    /// Reads a line, with or without its end.
+    /// Parses a line, with or without its end.
     ///
     /// # Errors
-    /// Says in words what is wrong with it.
+    /// Returns a description of what is wrong with the line.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(line).map_err(|_| "the request is not UTF-8".to_owned())?.trim_end();
         let read: Line =
@@ -98,7 +98,7 @@ mod tests {
             refused,
             "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions)"
         );
-        // Nothing deep runs over the stack.
+        // Deep nesting must not overflow the stack.
         let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
         assert!(Request::parse(deep.as_bytes()).is_err());
     }

@@ -1,28 +1,28 @@
-//! A process as it describes itself.
+//! A process's description of itself.
 
 use serde::Serialize;
 
-/// See the module.
+/// The description of a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Who {
-    /// Its id, in its own namespace.
+    /// The process id, in the process's own namespace.
     pub pid: u32,
-    /// Its command line.
+    /// The command line of the process.
     pub program: String,
     /// `RUBY_DESCRIPTION`.
     pub ruby: String,
-    /// The version of the profiler in it.
+    /// The version of the profiler in the process.
     pub profiler: String,
-    /// The seconds for which it has lived, if that is known.
+    /// The age of the process in seconds, if it is known.
     pub age_s: Option<f64>,
-    /// Its Ruby threads.
+    /// The number of Ruby threads.
     pub threads: usize,
-    /// Its sessions with samples; nothing while they change.
+    /// The number of sessions with samples; `None` while sessions are being changed.
     pub sessions: Option<usize>,
 }
 
 impl Who {
-    /// Its line of JSON, without its end.
+    /// Returns the description as one line of JSON, without the line end.
     #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -1,7 +1,7 @@
-//! The thread that drains the ring in the background, at a pace that keeps it far from full.
+//! The thread that drains the ring in the background, often enough to keep it far from full.
 //!
-//! It never touches Ruby, and never needs the GVL. It sleeps 5 to 250 ms between two rounds. After a second without a
-//! record it sleeps until there is one: an idle process is not woken.
+//! The thread never touches Ruby and never needs the GVL. It sleeps 5 to 250 ms between two rounds. After a
+//! second without a record it sleeps until the next record arrives, so an idle process is not woken.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
@@ -12,47 +12,47 @@ use crossbeam_channel::{unbounded, Receiver, Sender, TryRecvError};
 use crate::pipeline::hub::Hub;
 use crate::pipeline::registry::ThreadRegistry;
 
-/// The messages to the collector thread.
+/// A message to the collector thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Command {
-    /// Records may come.
+    /// Records may arrive.
     Run,
-    /// Stop draining now, whatever comes.
+    /// Stop draining now, even if records arrive.
     Hold,
 }
 
-/// Bounds of the pause between two drains. With shallow stacks waking up is most of what the collector
-/// costs. So it does not wake up more than four times a second without need.
+/// The bounds of the pause between two drains. With shallow stacks, waking up is most of the collector's
+/// overhead, so it wakes up at most four times a second unless there is need.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
-/// The time without a record after which it sleeps until there is one.
+/// The time without a record after which the collector sleeps until one arrives.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The longest sleep of that kind. It bounds what is late if a record and the collector have missed each other, and how long it takes
-/// to notice that another program handles SIGPROF.
+/// The longest such sleep. It bounds the delay if a record and the collector have missed each other, and the
+/// time until we notice that another program handles SIGPROF.
 const LONGEST: Duration = Duration::from_secs(10);
-/// The time after which whoever adds a record sees that the collector is about to sleep, or the collector sees the record. What a
-/// processor has stored, others see far sooner.
+/// The time after which whoever adds a record sees that the collector is about to sleep, or the collector
+/// sees the record. What one processor stores becomes visible to the others far sooner.
 const SEEN: Duration = Duration::from_micros(100);
 
-/// The state that both ends share.
+/// The state shared by both ends.
 #[derive(Debug, Default)]
 struct Shared {
-    /// Whether records may come.
+    /// Whether records may arrive.
     active: AtomicBool,
-    /// Whether the thread sleeps until it is woken, however long that takes.
+    /// Whether the thread is parked until it is woken, for however long that takes.
     resting: AtomicBool,
 }
 
-/// The end that commands. The thread ends when this is dropped.
+/// The controlling end of the collector. The thread ends when it is dropped.
 #[derive(Debug)]
 pub struct Collector {
-    /// Nothing once it is over.
+    /// The sender of commands; `None` once the collector is dropped.
     commands: Option<Sender<Command>>,
     thread: Thread,
     shared: &'static Shared,
 }
 
-/// The end that works: for the thread.
+/// The working end of the collector, used by its thread.
 #[derive(Debug)]
 pub struct Worker {
     commands: Receiver<Command>,
@@ -60,11 +60,11 @@ pub struct Worker {
 }
 
 impl Collector {
-    /// A collector whose thread `spawn` starts, for the [`Worker`] to work on. A few bytes of each are never freed: a process
-    /// has only one.
+    /// Starts a collector whose thread is started by `spawn` and runs the [`Worker`]. A few bytes of each
+    /// collector are never freed: a process has only one.
     ///
     /// # Errors
-    /// Those of `spawn`.
+    /// Returns the errors of `spawn`.
     pub fn start<E>(spawn: impl FnOnce(Worker) -> Result<Thread, E>) -> Result<Self, E> {
         let (sender, receiver) = unbounded();
         let shared: &'static Shared = Box::leak(Box::default());
@@ -73,28 +73,28 @@ impl Collector {
         Ok(Self { commands: Some(sender), thread, shared })
     }
 
-    /// The thread.
+    /// Returns the thread.
     #[must_use]
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
 
-    /// Records may come from now on. Wakes the thread only if it rests, so that a session that follows
-    /// another at once costs nothing here.
+    /// Announces that records may arrive from now on. Wakes the thread only if it is parked, so a session
+    /// that starts right after another one pays nothing here.
     pub fn run(&self) {
         self.shared.active.store(true, Ordering::SeqCst);
-        // SeqCst pairs with the SeqCst in `Worker::try_rest`: one of us sees what the other wrote.
+        // SeqCst pairs with the SeqCst in `Worker::try_rest`: one of the two sees what the other wrote.
         if self.shared.resting.swap(false, Ordering::SeqCst) {
             self.send(Command::Run);
         }
     }
 
-    /// None will come. The thread finds out by itself at the end of its pause.
+    /// Announces that no more records will arrive. The thread notices at the end of its pause.
     pub fn rest(&self) {
         self.shared.active.store(false, Ordering::SeqCst);
     }
 
-    /// Keeps the thread from draining until [`Collector::run`], whatever comes.
+    /// Stops the thread from draining until the next [`Collector::run`], even if records arrive.
     pub fn hold(&self) {
         self.rest();
         self.send(Command::Hold);
@@ -110,16 +110,17 @@ impl Collector {
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        self.commands = None; // first, for the thread to find when it wakes
+        self.commands = None; // first, so that the thread sees it when it wakes
         self.thread.unpark();
     }
 }
 
 impl Worker {
-    /// The body of the thread: drains, and sleeps just so long that the ring stays far from full. Ends
-    /// when the commanding end is gone. After each round it calls `housekeeping`, for the thread to report its
-    /// own cost and to do other work that is due now and then. `housekeeping` returns the longest pause before
-    /// its next call.
+    /// Runs the body of the thread: drains the ring, and sleeps only so long that the ring stays far from
+    /// full. Returns when the controlling end is gone.
+    ///
+    /// After each round it calls `housekeeping`, which reports the thread's own overhead and does other work
+    /// that is due now and then. `housekeeping` returns the longest pause before its next call.
     pub fn work(&self, hub: &Hub, registry: &dyn ThreadRegistry, housekeeping: &dyn Fn() -> Duration) {
         let (mut pause, mut quiet) = (PAUSE.0, Duration::ZERO);
         while let Ok(command) = self.next(hub, pause) {
@@ -128,7 +129,7 @@ impl Worker {
                 Some(Command::Hold) | None if self.try_rest() => continue,
                 Some(Command::Hold) | None => {}
             }
-            // An eighth of the ring a round is a good pace: eight times as much still fits.
+            // An eighth of the ring per round is a good pace: even eight times as much still fits.
             let fill = hub.fill() * 8;
             quiet = if fill == 0 { quiet.saturating_add(pause) } else { Duration::ZERO };
             pause = if fill > hub.ring.capacity() { pause / 2 } else { pause * 2 }.clamp(PAUSE.0, PAUSE.1);
@@ -140,8 +141,8 @@ impl Worker {
         }
     }
 
-    /// The next command, or none after `pause`; who rests waits for as long as it takes. The channel itself would spin for a
-    /// while each time, which takes three times as long as all the rest of a round.
+    /// Returns the next command, or `None` after `pause`. A parked thread waits without a limit. The channel
+    /// itself would spin for a while each time, which takes three times as long as all the rest of a round.
     fn next(&self, hub: &Hub, pause: Duration) -> Result<Option<Command>, TryRecvError> {
         let began = Instant::now();
         loop {
@@ -164,20 +165,20 @@ impl Worker {
         }
     }
 
-    /// Notes that the thread parks until a session starts. False if one has started.
+    /// Marks the thread as parked until a session starts. Returns false if one has started.
     fn try_rest(&self) -> bool {
         if self.shared.active.load(Ordering::SeqCst) {
             return false;
         }
         self.shared.resting.store(true, Ordering::SeqCst);
-        // Wanted again meanwhile, by somebody who did not see us lie down?
+        // Did a session start meanwhile, without seeing that this thread is about to park?
         let woken =
             self.shared.active.load(Ordering::SeqCst) && self.shared.resting.swap(false, Ordering::SeqCst);
         !woken
     }
 }
 
-/// Announces that the collector sleeps until it is woken. False if there is a record.
+/// Announces that the collector sleeps until it is woken. Returns false if there is a record.
 fn falls_asleep(hub: &Hub) -> bool {
     hub.collector_sleeps.store(true, Ordering::SeqCst);
     thread::sleep(SEEN);

@@ -1,4 +1,4 @@
-//! The data under the drain lock, and the way of a record from the ring to the sessions.
+//! The data under the drain lock, and the path of a record from the ring to the sessions.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -20,60 +20,60 @@ use crate::session::labels::LabelSets;
 use crate::session::state::SessionState;
 use crate::tables::generations::Generations;
 
-/// Records drained before the lock is released in between.
+/// The number of records drained before the lock is released in between.
 pub const BATCH: usize = 64;
 
-/// Identifies a session of a process.
+/// The identifier of a session of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SessionId(pub(crate) u64);
 
-/// A session that is open.
+/// An open session.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: SessionId,
     pub(crate) state: SessionState,
-    /// Its sums of generations that were frozen since.
+    /// The sums of the session in generations that have been frozen since it began.
     pub(crate) earlier: Earlier,
 }
 
-/// The sums of a session in generations that are frozen.
+/// The sums of a session in frozen generations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Earlier {
     pub(crate) named: NamedSums,
-    /// The parts that have no names yet.
+    /// Parts that have no names yet.
     pub(crate) parts: Vec<Part>,
 }
 
-/// All that the drain lock guards.
+/// The data that the drain lock guards.
 #[derive(Debug)]
 pub(crate) struct Drain {
-    /// The scratch buffer: the record at hand. Its handles count as live while the lock is held.
+    /// The scratch buffer with the current record. Its handles count as live while the lock is held.
     pub(crate) scratch: Vec<u64>,
     pub(crate) ended: Vec<ThreadLife>,
     pub(crate) generations: Generations,
     pub(crate) sessions: Vec<Session>,
     pub(crate) next_session: u64,
-    /// Threads that ended while a session ran; cleared when no session and no result is left.
+    /// Threads that ended while a session ran. Cleared when no session and no result is left.
     pub(crate) ended_threads: EndedThreads,
-    /// The ticks that tell who had the GVL. Their keys are of the present tables.
+    /// Ticks that show who held the GVL. Their keys refer to the current tables.
     pub(crate) gvl_ticks: GvlTicks,
     pub(crate) dumps: Dumps,
 }
 
-/// The numbers of a batch.
+/// The counts of one batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Drained {
-    /// Records; less than [`BATCH`] when there was no more.
+    /// The number of records; less than [`BATCH`] if the ring had no more.
     pub(crate) records: usize,
-    /// Samples of time among them.
+    /// The number of time samples among them.
     pub(crate) captured: u64,
-    /// Ticks that fell into a GC among them.
+    /// The number of ticks among them that fell into a GC.
     pub(crate) in_gc: u64,
 }
 
 impl Drain {
-    /// Takes the threads that have ended out of the registry. Call it before the ring is read: their
-    /// records are in it, and are counted before they are finished.
+    /// Takes the threads that have ended out of the registry. Must be called before the ring is read: their
+    /// records are in the ring, and are counted before the threads are finished.
     pub(crate) fn take_ended(&mut self, registry: &dyn ThreadRegistry) {
         registry.take_ended(&mut self.ended);
     }
@@ -108,7 +108,7 @@ impl Drain {
         drained
     }
 
-    /// Finishes the threads that [`Drain::take_ended`] took.
+    /// Finishes the threads taken by [`Drain::take_ended`].
     pub(crate) fn finish_ended(&mut self) {
         for ended in self.ended.drain(..) {
             for session in &mut self.sessions {
@@ -122,7 +122,7 @@ impl Drain {
         self.fold_ended();
     }
 
-    /// Folds threads that have ended, if there are many.
+    /// Folds threads that have ended into groups if there are many.
     fn fold_ended(&mut self) {
         while self.ended_threads.are_many() && !self.have_events() {
             let folded = self.ended_threads.fold();
@@ -135,12 +135,13 @@ impl Drain {
         }
     }
 
-    /// Whether a session has events of a timeline, whose rows have to stay as they are.
+    /// Returns whether a session has events of a timeline, whose rows have to stay as they are.
     pub(crate) fn have_events(&self) -> bool {
         self.sessions.iter().any(|it| it.state.has_events())
     }
 
-    /// The result of a session whose threads have been finished: the earlier sums, and those of `state`.
+    /// Returns the result of a session whose threads have been finished: its earlier sums and those of
+    /// `state`.
     pub(crate) fn result(
         &mut self,
         earlier: Earlier,
@@ -161,15 +162,15 @@ impl Drain {
         result
     }
 
-    /// Whether the tables of the generation, or of sets of labels, are much larger than what a result needs, which is `needed`
-    /// handles, and can be renewed.
+    /// Returns whether the tables can be renewed, and those of the generation or of the label sets are much
+    /// larger than a result needs, which is `needed` handles.
     pub(crate) fn is_outgrown(&self, needed: usize, sets: &LabelSets) -> bool {
         let is_due = self.generations.is_outgrown(needed) || sets.are_many();
         is_due && !self.sessions.is_empty() && !self.have_events()
     }
 
-    /// Freezes the generation, and begins a table of sets of labels. Each session keeps what it has summed up as a part, and goes
-    /// on from the same clocks.
+    /// Freezes the generation and starts a new table of label sets. Each session keeps its sums so far as a
+    /// part, and continues from the same clocks.
     pub(crate) fn turn_over(&mut self, sets: &mut LabelSets) {
         for Session { state, earlier, .. } in &mut self.sessions {
             let sums = state.take_sums();
@@ -186,7 +187,8 @@ impl Drain {
                     let mut place = key.stack;
                     if let Detail::Allocated(class) | Detail::Live(class, _) = key.detail {
                         new.note_class(class);
-                        // Code holds what the VM made for it, and the place of that would hold the code for ever.
+                        // Code keeps alive the objects that the VM made for it, so the place of their
+                        // allocation would keep the code alive for ever.
                         place = place.filter(|_| class.handle().is_some());
                     }
                     let stack = place.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it).0));
@@ -199,7 +201,7 @@ impl Drain {
     }
 }
 
-/// The tick that a record is, if its thread had the GVL.
+/// Returns the record as a tick on the holder of the GVL, if its thread held the GVL.
 fn gvl_tick(record: &RawRecord<'_>, stack: Option<StackId>) -> Option<GvlTick> {
     let header = &record.header;
     let since_tick_ns = match record.kind {
@@ -209,7 +211,7 @@ fn gvl_tick(record: &RawRecord<'_>, stack: Option<StackId>) -> Option<GvlTick> {
         _ => return None,
     };
     let Header { thread, labels, .. } = *header;
-    // Who waits is in another span.
+    // The waiting thread is in another span.
     let (span, detail) = (SpanIndex::NONE, Detail::None);
     let state = if matches!(record.kind, Kind::Block { .. }) { State::Blocked } else { State::Running };
     let key = Key { stack, thread, labels, span, state, detail };

@@ -2,8 +2,8 @@
 //!
 //! The holder of the drain lock is the only consumer of the ring. It is the collector thread, a session that
 //! stops, or the GC when it marks. It holds the lock for at most [`BATCH`] records at a time. Meanwhile it
-//! never parks, never waits for the GVL, never calls the VM and never allocates a Ruby object. The reason
-//! is that a GC that starts on another thread waits in its mark function for this very lock.
+//! never parks, never waits for the GVL, never calls the VM and never allocates a Ruby object. The reason is
+//! that a GC that starts on another thread waits for this very lock in its mark function.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,35 +33,37 @@ mod space;
 pub use fork::ForkGuard;
 pub use pending::Pending;
 
-/// Words of the scratch buffer: the longest record that can be, so that draining never allocates for it.
+/// The words of the scratch buffer: the length of the longest possible record, so that draining never
+/// allocates for it.
 const SCRATCH_WORDS: usize = 16 * 1024;
 
 /// The longest wait for a producer in the middle of a record.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The pause before it is asked again whether that is done.
+/// The pause between two checks for such a record.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// The meeting place of producers, sessions, GC and collector thread. It is created once and never freed,
-/// so that a signal that comes too late finds it.
+/// The meeting place of the producers, the sessions, the GC and the collector thread. Created once and never
+/// freed, so that a signal that arrives too late finds it.
 #[derive(Debug)]
 pub struct Hub {
-    /// The ring in which records wait.
+    /// The ring of records that wait to be drained.
     pub ring: Ring,
-    /// The fates of all ticks.
+    /// The counters of what became of each tick.
     pub counters: Counters,
-    /// Whether the collector sleeps until there is something to drain. Who adds a record, or ends a thread, wakes it.
+    /// Whether the collector sleeps until there is something to drain. Whoever adds a record, or ends a
+    /// thread, wakes it.
     pub collector_sleeps: AtomicBool,
     drain: Mutex<Drain>,
-    /// The sets of labels. Taken after the drain lock, or alone.
+    /// The label sets. Locked after the drain lock, or alone.
     labels: Mutex<LabelSets>,
-    /// The number of tables of sets of labels before this one.
+    /// The number of label-set tables before the current one.
     labels_table: AtomicU64,
-    /// The position of a record that was waited for in vain.
+    /// The position of a record that was never published and is no longer waited for.
     given_up: AtomicU64,
 }
 
 impl Hub {
-    /// A hub with a ring of `ring_words` words of 8 bytes.
+    /// Creates a hub with a ring of `ring_words` words of 8 bytes.
     #[must_use]
     pub fn new(ring_words: usize) -> Self {
         Self {
@@ -85,7 +87,7 @@ impl Hub {
     }
 
     /// Opens a session at `started_ns` on the monotonic clock. `threads` are those that exist, listed before
-    /// this call. A thread that ended before that is settled first, and does not belong to this session.
+    /// this call. A thread that ended before this call is settled first and does not belong to the session.
     pub fn open(
         &self,
         spec: SessionSpec,
@@ -102,11 +104,12 @@ impl Hub {
         id
     }
 
-    /// Moves at most [`BATCH`] records from the ring to the sessions. False when it found no more.
+    /// Moves at most [`BATCH`] records from the ring to the sessions. Returns false when it found no more.
     pub fn drain_batch(&self, registry: &dyn ThreadRegistry) -> bool {
         let mut drain = self.lock();
         drain.take_ended(registry);
-        // The last records of these threads are before it. They may be behind one that is not published yet.
+        // The last records of these threads are before `end`. They may be behind a record that is not
+        // published yet.
         let end = self.ring.newest();
         let drained = drain.batch(&self.ring, &self.labels());
         add(&self.counters.captured, drained.captured);
@@ -117,12 +120,12 @@ impl Hub {
         drained.records == BATCH
     }
 
-    /// Moves all records that were begun before this call to the sessions. One that begins or ends here has them, or has them not,
-    /// for good.
+    /// Moves all records that were begun before this call to the sessions. A session that starts or ends
+    /// afterwards therefore has all of them or none, for good.
     ///
-    /// A producer can lose its CPU in the middle of a record, and hides those behind it. It is waited for, as it needs nothing from
-    /// us. But a jump out of a signal handler would leave a record that is never published, so the wait has an end, and comes once
-    /// for each.
+    /// A producer can lose its CPU in the middle of a record, which hides all records behind it. The producer
+    /// is waited for, as it needs nothing from us. But a jump out of a signal handler would leave a record
+    /// that is never published. So the wait is limited, and happens only once for each such record.
     fn catch_up(&self, registry: &dyn ThreadRegistry) {
         let (end, begun) = (self.ring.newest(), Instant::now());
         loop {
@@ -138,7 +141,8 @@ impl Hub {
         }
     }
 
-    /// Replaces the live objects for the next result of the session: these, after that number of garbage collections.
+    /// Replaces the live objects for the session's next result with `live`, as they are after that number of
+    /// garbage collections.
     pub fn note_live(
         &self,
         session: SessionId,
@@ -152,7 +156,7 @@ impl Hub {
         }
     }
 
-    /// Has the session record no objects from here on, or record them again.
+    /// Pauses or resumes the recording of objects in the session.
     pub fn rest_objects(&self, session: SessionId, registry: &dyn ThreadRegistry, rest: bool) {
         self.catch_up(registry);
         if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
@@ -160,7 +164,7 @@ impl Hub {
         }
     }
 
-    /// Pauses the session until [`Hub::resume`]. `threads` as for [`Hub::close`].
+    /// Pauses the session until [`Hub::resume`]. `threads` is as for [`Hub::take`].
     pub fn pause(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
         self.catch_up(registry);
         let mut drain = self.lock();
@@ -170,7 +174,7 @@ impl Hub {
         }
     }
 
-    /// Resumes the session. Arguments as for [`Hub::open`].
+    /// Resumes the session. The arguments are as for [`Hub::open`].
     pub fn resume(
         &self,
         session: SessionId,
@@ -185,25 +189,25 @@ impl Hub {
         }
     }
 
-    /// Freezes generations at that number of handles from now on, in place of the usual one. For tests.
+    /// Freezes generations at that number of handles from now on, instead of the usual one. For tests.
     pub fn freeze_at(&self, handles: usize) {
         self.lock().generations.many = handles;
     }
 
-    /// The number of threads that ended and are kept, and of their groups. For tests.
+    /// Returns the number of ended threads, and of groups of them, that are kept. For tests.
     #[must_use]
     pub fn ended_threads(&self) -> usize {
         self.lock().ended_threads.iter().count()
     }
 
-    /// The number of words that the records in the ring take.
+    /// Returns the number of words that the records in the ring take.
     #[must_use]
     pub fn fill(&self) -> usize {
         self.ring.fill()
     }
 
     fn lock(&self) -> MutexGuard<'_, Drain> {
-        // A panic under the lock is a bug of ours; the GC has to get in all the same.
+        // A panic under the lock is a bug of ours, but the GC has to get in all the same.
         self.drain.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -211,28 +215,29 @@ impl Hub {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The id of a set of labels on the fiber of that number, 0 if no session wants the number. The id is good for the table
-    /// whose number comes with it, and for records until the next but one.
+    /// Returns the id of a label set on the fiber of that number, which is 0 if no session needs it. The id
+    /// is valid for the table whose number is returned with it, and in records until the table after the next
+    /// one.
     #[must_use]
     pub fn intern_labels(&self, set: &LabelSet, fiber: u32) -> (u64, LabelSetId) {
         let mut labels = self.labels();
         (self.labels_table(), labels.intern(set, fiber))
     }
 
-    /// The number of the present table of sets of labels.
+    /// Returns the number of the current table of label sets.
     #[must_use]
     pub fn labels_table(&self) -> u64 {
-        self.labels_table.load(Ordering::Relaxed) // ids and numbers come together under the lock
+        self.labels_table.load(Ordering::Relaxed) // ids and numbers are read together under the lock
     }
 
-    /// The set of labels behind an id, if it is not too old.
+    /// Returns the label set of an id, if the id is not too old.
     #[must_use]
     pub fn labels_of(&self, id: LabelSetId) -> LabelSet {
         let labels = self.labels();
         labels.get(labels.plain(id)).clone()
     }
 
-    /// The number of sets of labels that came too late to be kept apart, since the first session.
+    /// Returns the number of label sets that came too late to be kept apart, since the first session.
     #[must_use]
     pub fn labels_refused(&self) -> u64 {
         self.labels().refused()

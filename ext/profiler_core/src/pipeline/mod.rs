@@ -1,6 +1,7 @@
-//! The way of a record from the ring to the sessions, and the lock that guards it.
+//! The path of a record from the ring to the sessions, and the lock that guards it.
 //!
-//! Records are drained by the collector thread, by a thread that starts or stops a session, and never by a handler.
+//! Records are drained by the collector thread or by a thread that starts or stops a session, never by a
+//! handler.
 
 pub mod collector;
 mod drain;

@@ -1,9 +1,9 @@
-//! The registry of threads, as the pipeline sees it.
+//! The registry of threads, as seen by the pipeline.
 
 use crate::profile::Thread;
 use crate::session::aggregate::LastClocks;
 
-/// A thread up to now, or up to its end.
+/// The life of a thread up to now, or up to its end.
 #[derive(Clone, Debug)]
 pub struct ThreadLife {
     /// Its clocks now, or at its end.
@@ -12,9 +12,9 @@ pub struct ThreadLife {
     pub info: Thread,
 }
 
-/// The registry of threads, as far as draining has to know it.
+/// The part of the thread registry that draining needs.
 pub trait ThreadRegistry: Sync {
-    /// Appends the threads that have ended and were not taken yet. Their last records are in the
-    /// ring by then.
+    /// Appends the threads that have ended and were not taken yet. By then their last records are in the
+    /// ring.
     fn take_ended(&self, into: &mut Vec<ThreadLife>);
 }

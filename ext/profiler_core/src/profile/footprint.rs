@@ -1,10 +1,10 @@
-//! The memory that a profile takes, to be reported to a garbage collector.
+//! The memory that a profile takes, as reported to a garbage collector.
 
 use std::mem::size_of;
 
 use crate::profile::{Function, LabelSet, Marker, Merged, Note, Profile, Requests, Sample, Tally, Thread};
 
-/// Bytes that a value owns on the heap, without the value itself.
+/// The bytes that a value owns on the heap, without the value itself.
 trait Owned {
     fn owned(&self) -> usize;
 }
@@ -16,7 +16,7 @@ impl Owned for String {
 }
 
 impl Owned for Note {
-    /// Its texts are about as long as its sentence.
+    /// Estimates the size by the sentence, as the texts of a note are about as long.
     fn owned(&self) -> usize {
         self.sentence().len()
     }
@@ -66,7 +66,8 @@ impl<T: Owned> Owned for Vec<T> {
 }
 
 impl Profile {
-    /// Bytes of memory that the profile takes, itself included. What the timelines of several profiles share counts in each.
+    /// Returns the bytes of memory that the profile takes, itself included. Memory that the timelines of
+    /// several profiles share counts in each of them.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let plain = self.sample_types.capacity() * item_size(&self.sample_types)
@@ -90,7 +91,7 @@ impl Profile {
     }
 }
 
-/// The size of an item of a list.
+/// Returns the size of an item of a list.
 fn item_size<T>(_list: &[T]) -> usize {
     size_of::<T>()
 }

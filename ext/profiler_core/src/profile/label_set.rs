@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-/// The value of every label of a set that came too late.
+/// The value of every label in a set that came too late.
 pub const OTHER: &str = "(other)";
 
-/// The label of the trace that a sample was taken in: 32 digits, as in OpenTelemetry.
+/// The label with the trace in which a sample was taken: 32 digits, as in OpenTelemetry.
 pub const TRACE: &str = "trace_id";
 
-/// The label of the span: 16 digits.
+/// The label with the span: 16 digits.
 pub const SPAN: &str = "span_id";
 
-/// The label of the span with which the process entered the trace, where that is another one.
+/// The label with the span with which the process entered the trace, if that is another span.
 pub const ROOT_SPAN: &str = "root_span_id";
 
 /// Labels and their values, sorted by name.
@@ -19,11 +19,11 @@ pub const ROOT_SPAN: &str = "root_span_id";
 pub struct LabelSet(Vec<(String, String)>);
 
 impl LabelSet {
-    /// No labels.
+    /// A set without labels.
     pub const EMPTY: Self = Self(Vec::new());
 
-    /// This set with `more` on top: a value replaces an older one of the same name, and nothing takes
-    /// the label away.
+    /// Returns this set with `more` on top: a value replaces an older one of the same name, and `None`
+    /// removes the label.
     #[must_use]
     pub fn with(&self, more: impl IntoIterator<Item = (String, Option<String>)>) -> Self {
         let mut labels: BTreeMap<String, String> = self.0.iter().cloned().collect();
@@ -36,25 +36,25 @@ impl LabelSet {
         Self(labels.into_iter().collect())
     }
 
-    /// Name and value of each, sorted by name.
+    /// Returns the name and value of each label, sorted by name.
     #[must_use]
     pub fn pairs(&self) -> &[(String, String)] {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no labels.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether all labels of `required` are here, with the same values.
+    /// Returns whether all labels of `required` are here with the same values.
     #[must_use]
     pub fn has_all(&self, required: &Self) -> bool {
         required.0.iter().all(|label| self.0.binary_search(label).is_ok())
     }
 
-    /// The same names, each with the value [`OTHER`].
+    /// Returns a set with the same names, each with the value [`OTHER`].
     pub(crate) fn others(&self) -> Self {
         Self(self.0.iter().map(|(name, _)| (name.clone(), OTHER.to_owned())).collect())
     }

@@ -4,34 +4,35 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// The values in which the parts of a merged profile differ. Sets of fewer than two values differ in nothing.
+/// The values in which the parts of a merged profile differ. A set with fewer than two values means that
+/// there is no difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Merged {
     /// The number of profiles.
     pub profiles: u64,
-    /// Ids of the processes.
+    /// The ids of the processes.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub processes: BTreeSet<String>,
-    /// `$PROGRAM_NAME` of each.
+    /// The `$PROGRAM_NAME` of each process.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub programs: BTreeSet<String>,
-    /// `RUBY_DESCRIPTION` of each.
+    /// The `RUBY_DESCRIPTION` of each process.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub rubies: BTreeSet<String>,
-    /// Versions of the profiler.
+    /// The versions of the profiler.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub versions: BTreeSet<String>,
-    /// Requested intervals, with their units.
+    /// The requested intervals, with their units.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub intervals: BTreeSet<String>,
-    /// Sample types, and `timeline`, that only some of the profiles have.
+    /// The sample types that only some of the profiles have, and `timeline` if only some have one.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub partly: BTreeSet<String>,
-    /// Names of the metadata that was left out, as its values differ.
+    /// The names of the metadata that was left out because its values differ.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub metadata: BTreeSet<String>,
-    /// Whether there is time between start and end that no profile covers.
+    /// Whether some time between start and end is covered by no profile.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gaps: bool,
 }
@@ -56,12 +57,12 @@ impl Merged {
         [processes, programs, rubies, versions, intervals, partly, metadata]
     }
 
-    /// All texts in the lists.
+    /// Iterates over all texts in the lists.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &String> {
         self.lists().into_iter().flatten()
     }
 
-    /// The sentences for the reader of the profile.
+    /// Returns sentences for the reader of the profile.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let list =
             |values: &BTreeSet<String>| values.iter().map(String::as_str).collect::<Vec<_>>().join("; ");

@@ -1,4 +1,4 @@
-//! The header of a profile, the fates of its ticks, and the markers of the app.
+//! The header of a profile, the statistics of its ticks, and the markers of the app.
 
 use std::borrow::Cow;
 
@@ -19,35 +19,35 @@ pub struct Meta {
     pub engine: Cow<'static, str>,
     /// The requested interval, ns.
     pub interval_ns: u64,
-    /// The sampling window in objects; 0 where none was sampled, or the window was in bytes.
+    /// The sampling window in objects; 0 if no objects were sampled, or the window was in bytes.
     #[serde(skip_serializing_if = "is_nothing")]
     pub every: u64,
-    /// The sampling window in bytes; 0 where it was in objects.
+    /// The sampling window in bytes; 0 if it was in objects.
     #[serde(skip_serializing_if = "is_nothing")]
     pub every_bytes: u64,
-    /// Start, ns since 1970 UTC.
+    /// The start, ns since 1970 UTC.
     pub started_at_ns: u64,
-    /// Wall clock length, ns.
+    /// The length by the wall clock, ns.
     pub duration_ns: u64,
     /// `RUBY_DESCRIPTION` of the process.
     pub ruby: Cow<'static, str>,
     /// `$PROGRAM_NAME` of the process.
     pub program: String,
-    /// Its process id.
+    /// The id of the process.
     pub pid: u32,
-    /// Version of the profiler that took it.
+    /// The version of the profiler that recorded the profile.
     pub profiler_version: Cow<'static, str>,
     /// The user's `metadata:`, and under [`NAME`] the title from `name:`.
     pub user: std::collections::BTreeMap<String, String>,
-    /// Facts that a reader must know to read the numbers right.
+    /// Facts that a reader must know to interpret the numbers correctly.
     pub notes: Vec<Note>,
-    /// The origins of a merge; nothing for a single profile.
+    /// The origins of a merge; `None` for a single profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
 }
 
 impl Meta {
-    /// The sentences of a merge, then those of the notes.
+    /// Returns the sentences of a merge, followed by those of the notes.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let merged = self.merged.as_ref().map(Merged::sentences).unwrap_or_default();
@@ -55,40 +55,42 @@ impl Meta {
     }
 }
 
-/// The key of [`Meta::user`] whose value is the profile's title.
+/// The key of [`Meta::user`] whose value is the title of the profile.
 pub const NAME: &str = "name";
 
-/// Serde hands over what it would write.
+/// Returns whether a number is 0. Serde passes a reference to the field.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_nothing(number: &u64) -> bool {
     *number == 0
 }
 
-/// The fates of the ticks, and the cost of the profiler itself.
+/// The fates of the ticks, and the overhead of the profiler itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stats {
-    /// Ticks by fate. Process-wide: with several sessions at once they share them.
+    /// The ticks by fate. Counted for the whole process, so concurrent sessions share them.
     pub counts: Counts,
     /// Time spent in signal handlers, ns.
     pub handler_ns: u64,
     /// CPU time of the collector thread, ns.
     pub collector_ns: u64,
-    /// CPU time of the process outside the profile's threads and our own, ns; 0 where the session was not to see all threads.
+    /// The CPU time of the process outside the profile's threads and our own, ns; 0 if the session did not
+    /// cover all threads.
     pub unseen_cpu_ns: u64,
-    /// Run delay by the kernel's own count, ns: threads that lived at the end could run and had no CPU. It is 0 where it was not
-    /// asked, or there were more than 64 threads.
+    /// The run delay by the kernel's own count, ns: the time that threads which were alive at the end could
+    /// run but had no CPU. 0 if the kernel was not asked, or there were more than 64 threads.
     #[serde(skip_serializing_if = "is_nothing")]
     pub run_delay_ns: u64,
-    /// Time for which the quota of the process's cgroup was used up, ns, summed over CPUs. Workers of one cgroup have the same.
+    /// The time during which the quota of the process's cgroup was used up, ns, summed over CPUs. Workers in
+    /// one cgroup share this number.
     #[serde(skip_serializing_if = "is_nothing")]
     pub throttled_ns: u64,
-    /// Objects allocated meanwhile, by the VM's own count; 0 where the session was not to see all of them.
+    /// The objects allocated meanwhile, by the VM's own count; 0 if the session did not cover all of them.
     #[serde(skip_serializing_if = "is_nothing")]
     pub vm_objects: u64,
-    /// Time that stopping took before names were requested, ns.
+    /// The time that stopping took before names were requested, ns.
     pub stop_ns: u64,
-    /// Time that naming took, ns.
+    /// The time that naming took, ns.
     pub names_ns: u64,
 }
 
@@ -96,11 +98,11 @@ pub struct Stats {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Marker {
-    /// Begin, ns since 1970 UTC.
+    /// The start, ns since 1970 UTC.
     pub started_at_ns: u64,
-    /// Length, ns; 0 is an instant.
+    /// The length, ns; 0 for an instant.
     pub duration_ns: u64,
-    /// The app's name for it.
+    /// The name that the app chose.
     pub name: String,
     /// The thread that recorded it.
     pub thread: Thread,

@@ -1,7 +1,7 @@
-//! The finished profile: immutable, all names known, no handle of the VM in it.
+//! The finished profile: immutable, with all names known and no handle of the VM in it.
 //!
-//! Tables of plain rows that point at each other by id. Parents come before children, so that one
-//! pass forward is enough for whatever runs from the root to the leaves.
+//! A profile consists of tables of plain rows that refer to each other by id. Parents come before children,
+//! so anything that runs from the root to the leaves needs only one forward pass.
 
 use std::collections::BTreeMap;
 
@@ -35,49 +35,49 @@ pub use weights::{SampleType, Weights};
 pub struct Profile {
     /// The sample types, in the order of [`SampleType::ALL`].
     pub sample_types: Vec<SampleType>,
-    /// By [`FunctionId`].
+    /// The functions by [`FunctionId`].
     pub functions: Vec<Function>,
-    /// By [`FrameId`].
+    /// The frames by [`FrameId`].
     pub frames: Vec<Frame>,
-    /// By [`StackId`]; parents come first.
+    /// The stacks by [`StackId`]; parents come first.
     pub stacks: Vec<Node>,
-    /// By place.
+    /// The threads by place.
     pub threads: Vec<Thread>,
     /// The rows.
     pub samples: Vec<Sample>,
-    /// The markers of the app, in the order of time.
+    /// The markers of the app in chronological order.
     pub markers: Vec<Marker>,
-    /// The requests and jobs that ended meanwhile, by their labels, as far as they were counted.
+    /// The requests and jobs that ended meanwhile, by their labels, if they were counted.
     pub requests: Requests,
-    /// The timeline of the rows, if it was kept.
+    /// The timeline of the rows, if one was kept.
     pub timeline: Option<Timeline>,
     /// The header.
     pub meta: Meta,
-    /// The fates of the ticks.
+    /// The fates of the ticks, and the overhead of the profiler.
     pub stats: Stats,
 }
 
 impl Profile {
-    /// The stack's frames, leaf first.
+    /// Iterates over the frames of a stack, leaf first.
     pub fn frames_of(&self, stack: StackId) -> impl Iterator<Item = Frame> + '_ {
         let node = move |id: StackId| self.stacks.get(id.index()).copied();
         std::iter::successors(node(stack), move |it| it.parent.and_then(node))
             .filter_map(|it| self.frames.get(it.frame.index()).copied())
     }
 
-    /// The function behind an id.
+    /// Returns the function of an id.
     #[must_use]
     pub fn function(&self, id: FunctionId) -> Option<&Function> {
         self.functions.get(id.index())
     }
 
-    /// The frame behind an id.
+    /// Returns the frame of an id.
     #[must_use]
     pub fn frame(&self, id: FrameId) -> Option<Frame> {
         self.frames.get(id.index()).copied()
     }
 
-    /// The trace that most of its samples are of, of those that are of one.
+    /// Returns the trace with the most samples, among the samples that belong to a trace.
     #[must_use]
     pub fn main_trace(&self) -> Option<&str> {
         let mut traces: BTreeMap<&str, u64> = BTreeMap::new();
@@ -89,7 +89,7 @@ impl Profile {
         traces.into_iter().max_by_key(|(_, samples)| *samples).map(|(trace, _)| trace)
     }
 
-    /// Puts labels on every row, and on all requests, that have none of that name.
+    /// Adds labels to every row, and to all requests, unless they have a label of that name.
     pub fn add_labels(&mut self, labels: &LabelSet) {
         self.requests.add_labels(labels);
         for sample in &mut self.samples {
@@ -101,14 +101,14 @@ impl Profile {
         }
     }
 
-    /// Takes these labels away from every row that has them with these values.
+    /// Removes these labels from every row that has them with these values.
     pub fn remove_labels(&mut self, labels: &LabelSet) {
         for sample in &mut self.samples {
             sample.labels.retain(|it| labels.pairs().binary_search(it).is_err());
         }
     }
 
-    /// Leaves out rows, with their timeline events.
+    /// Removes the rows for which `keep` returns false, with their timeline events.
     pub fn retain(&mut self, mut keep: impl FnMut(&Sample) -> bool) {
         let mut kept = 0;
         let mut place = |it: &Sample| {
@@ -123,7 +123,7 @@ impl Profile {
         self.timeline = self.timeline.take().map(|it| it.with_rows(place));
     }
 
-    /// Sum over all rows.
+    /// Returns the sum over all rows.
     #[must_use]
     pub fn total(&self) -> Weights {
         let mut total = Weights::default();
@@ -131,8 +131,8 @@ impl Profile {
         total
     }
 
-    /// The sample type that a report shows by default: the time, or else the last type, as pprof does. Of a merge, a type that
-    /// all parts have comes before one that some have.
+    /// Returns the sample type that a report shows by default: time, or otherwise the last type, as pprof
+    /// does. In a merge, a type that all parts have is preferred to one that only some have.
     #[must_use]
     pub fn default_sample_type(&self) -> SampleType {
         let prefer = [SampleType::Wall, SampleType::Cpu, SampleType::InuseSpace, SampleType::AllocSpace];
@@ -142,13 +142,13 @@ impl Profile {
         in_all.or_else(|| preferred().next()).or_else(last).unwrap_or(SampleType::Samples)
     }
 
-    /// Whether this is a merge, and only some of its parts have the type.
+    /// Returns whether this is a merge and only some of its parts have the type.
     #[must_use]
     pub fn is_in_some_parts(&self, of: SampleType) -> bool {
         self.meta.merged.as_ref().is_some_and(|it| it.partly.contains(of.name_and_unit().0))
     }
 
-    /// Whether a thread was collecting garbage, with a CPU or without.
+    /// Returns whether the thread of a sample was collecting garbage, with a CPU or without.
     #[must_use]
     pub fn is_gc(&self, sample: &Sample) -> bool {
         let leaf = || self.frames_of(sample.stack).next().and_then(|it| self.function(it.function));
@@ -159,19 +159,19 @@ impl Profile {
         }
     }
 
-    /// Wall clock time that threads spent in that state, ns; 0 where it was not measured.
+    /// Returns the wall-clock time that threads spent in that state, ns; 0 if it was not measured.
     #[must_use]
     pub fn wall_ns(&self, state: State) -> u64 {
         let rows = self.samples.iter().filter(|it| it.state == state);
         rows.fold(0, |sum, it| sum.saturating_add(it.weights.get(SampleType::Wall)))
     }
 
-    /// Mean time between two ticks of a thread that runs, ns: what the requested interval came to. CPU time where that was
-    /// measured, else wall clock time. 0 without ticks.
+    /// Returns the mean time between two ticks of a running thread, ns, which is what the requested interval
+    /// came to. Uses CPU time if it was measured, otherwise wall-clock time. Returns 0 if there are no ticks.
     #[must_use]
     pub fn effective_interval_ns(&self) -> u64 {
         let cpu = self.sample_types.contains(&SampleType::Cpu);
-        // A wait measured at its end came with records of its own.
+        // A wait measured at its end has records of its own, which are not ticks.
         let is_allocation = |it: &Sample| it.weights.get(SampleType::AllocObjects) > 0;
         let ran = |it: &Sample| matches!(it.state, State::Running | State::Runnable);
         let ticks_alone =

@@ -1,7 +1,7 @@
-//! The notes of a profile: facts that a reader must know to read the numbers right.
+//! The notes of a profile: facts that a reader must know to interpret the numbers correctly.
 //!
-//! A note is a value, so a merge can add up what its parts say. Only [`Note::sentence`] puts it into words. Files have the tag of
-//! a variant and its fields.
+//! A note is a value, so a merge can add up the notes of its parts. Only [`Note::sentence`] puts it into
+//! words. Files contain the tag of a variant and its fields.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,11 @@ use crate::text::units::{counted, duration, percent};
 
 type Text = Cow<'static, str>;
 
-/// A note. Variants without fields have braces, so that their tag in a file cannot be taken for a [`Note::Text`].
+/// A note. Variants without fields have braces, so that their tag in a file cannot be mistaken for a
+/// [`Note::Text`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)] // the sentence of each says more
+#[allow(missing_docs)] // the sentence of each variant says more
 pub enum Note {
     RecordingEnded {
         why: Text,
@@ -29,7 +30,7 @@ pub enum Note {
     IntervalWidened {
         ns: u64,
     },
-    /// The time in which objects were sampled, and all of it.
+    /// The time during which objects were sampled, and the total time.
     ObjectWindows {
         ns: u64,
         of_ns: u64,
@@ -65,7 +66,7 @@ pub enum Note {
         newest: Text,
     },
     CollectorFailed {},
-    /// A part of a profile: how much of which sample type is left.
+    /// A part of a profile was selected: how much of which sample type is left.
     Selected {
         part: String,
         left: u64,
@@ -75,12 +76,12 @@ pub enum Note {
     GcLeftOut {
         ns: u64,
     },
-    /// The threads that were idle, and their idle waits, ns.
+    /// The number of idle threads, and the time of their idle waits, ns.
     IdleLeftOut {
         threads: u64,
         ns: u64,
     },
-    /// The profile was read from a format that says less.
+    /// The profile was read from a format that says less than ours.
     ReadFrom {
         format: Text,
     },
@@ -96,7 +97,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// The note in words.
+    /// Renders the note as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -182,7 +183,8 @@ impl Note {
         }
     }
 
-    /// Adds the notes of another part of a merge to `notes`. What both say stays once, and their numbers are summed.
+    /// Adds the notes of another part of a merge to `notes`. Notes that both parts have are kept once, with
+    /// their numbers summed.
     pub fn merge(notes: &mut Vec<Self>, others: &[Self]) {
         for other in others {
             if !notes.iter_mut().any(|it| it.absorb(other)) {
@@ -191,7 +193,7 @@ impl Note {
         }
     }
 
-    /// Whether `other` is the same fact. Its numbers are in this note then.
+    /// Absorbs `other` if it states the same fact: adds its numbers to this note. Returns whether it does.
     fn absorb(&mut self, other: &Self) -> bool {
         match (&mut *self, other) {
             (Self::IntervalWidened { ns }, Self::IntervalWidened { ns: theirs }) => {
@@ -220,7 +222,7 @@ impl Note {
     }
 }
 
-/// Adds, and is true.
+/// Adds `more` to `sum` and returns true.
 fn add(sum: &mut u64, more: u64) -> bool {
     *sum = sum.saturating_add(more);
     true

@@ -1,9 +1,10 @@
 //! The requests and jobs that ended while a session ran, counted by their labels.
 //!
-//! Samples cannot say how many requests there were, and markers are capped. So the middleware and the jobs tell the
-//! sampler of each end (`Native.count_request`), and each session that selects it adds it to the tally of its labels.
-//! This needs the GVL and the sampler lock, and no record: a rotation takes samples and counts together. A pprof has
-//! them before its standard fields, in field 5210. Of a job of Active Job in Sidekiq only Active Job tells.
+//! Samples cannot tell how many requests there were, and markers are capped. So the middleware and the jobs
+//! report each end to the sampler (`Native.count_request`), and each session that selects it adds it to the
+//! tally of its labels. This needs the GVL and the sampler lock but no record: a rotation takes samples and
+//! counts together. A pprof file has the tallies before its standard fields, in field 5210. For a job of
+//! Active Job in Sidekiq, only Active Job reports.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +12,26 @@ use serde::{Deserialize, Serialize};
 
 use super::LabelSet;
 
-/// Distinct sets of labels that a session counts apart. What comes after is `(other)`.
+/// The number of distinct label sets that a session counts separately. Later sets are `(other)`.
 const MAX_SETS: usize = 4_096;
 
-/// Sets that are counted apart by their names alone once [`MAX_SETS`] is reached. The rest counts as without labels.
+/// The number of sets that are counted separately by their names alone once [`MAX_SETS`] is reached. All
+/// further requests count as having no labels.
 const MAX_OTHERS: usize = 64;
 
-/// The number of some requests, and how long they took.
+/// The number of requests and their durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many ended.
+    /// The number of requests that ended.
     pub count: u64,
-    /// Wall clock time of all of them, ns.
+    /// The wall-clock time of all requests, ns.
     pub total_ns: u64,
-    /// Wall clock time of the longest, ns.
+    /// The wall-clock time of the longest request, ns.
     pub largest_ns: u64,
 }
 
 impl Tally {
-    /// Wall clock time of one of them on average, ns.
+    /// Returns the mean wall-clock time of a request, ns.
     #[must_use]
     pub fn mean_ns(&self) -> u64 {
         self.total_ns.checked_div(self.count).unwrap_or(0)
@@ -42,12 +44,12 @@ impl Tally {
     }
 }
 
-/// The tally of each set of labels.
+/// The tally of each label set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests(BTreeMap<LabelSet, Tally>);
 
 impl Requests {
-    /// Counts a request that took that long. The number of sets stays bounded.
+    /// Counts a request that took `took_ns`. The number of sets stays bounded.
     pub fn record(&mut self, labels: &LabelSet, took_ns: u64) {
         let one = Tally { count: 1, total_ns: took_ns, largest_ns: took_ns };
         if let Some(known) = self.0.get_mut(labels) {
@@ -63,29 +65,29 @@ impl Requests {
         self.0.entry(labels).or_default().add(&one);
     }
 
-    /// Adds requests of other periods or processes.
+    /// Adds the requests of other periods or processes.
     pub fn add(&mut self, others: &Self) {
         others.0.iter().for_each(|(labels, tally)| self.0.entry(labels.clone()).or_default().add(tally));
     }
 
-    /// Whether none was counted.
+    /// Returns whether no request was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many ended.
+    /// Returns the number of requests that ended.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.iter().fold(0, |sum, (_, it)| sum.saturating_add(it.count))
     }
 
-    /// Each set of labels with its tally, in the order of the sets.
+    /// Iterates over the label sets and their tallies, in the order of the sets.
     pub fn iter(&self) -> impl Iterator<Item = (&LabelSet, &Tally)> {
         self.0.iter()
     }
 
-    /// The tally of each value of a label. Requests without the label are in none.
+    /// Returns the tally of each value of a label. Requests without the label are not included.
     #[must_use]
     pub fn by(&self, label: &str) -> BTreeMap<&str, Tally> {
         let mut values: BTreeMap<&str, Tally> = BTreeMap::new();
@@ -97,7 +99,7 @@ impl Requests {
         values
     }
 
-    /// Puts labels on all requests that have none of that name.
+    /// Adds labels to all requests that have no label of that name.
     pub(super) fn add_labels(&mut self, more: &LabelSet) {
         for (labels, tally) in std::mem::take(&mut self.0) {
             let own = labels.pairs().iter().cloned().map(|(name, value)| (name, Some(value)));
@@ -106,7 +108,7 @@ impl Requests {
     }
 }
 
-/// A set of labels and its tally, as files have them.
+/// A label set and its tally, as stored in files.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Row {

@@ -1,4 +1,4 @@
-//! The tables of a profile while they grow: equal entries are one.
+//! The growing tables of a profile. Equal entries are stored once.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -12,11 +12,11 @@ pub(crate) struct Row {
     pub(crate) stack: StackId,
     pub(crate) thread: ThreadId,
     pub(crate) state: State,
-    /// Sorted by name.
+    /// The labels, sorted by name.
     pub(crate) labels: Vec<(String, String)>,
 }
 
-/// Growing tables of a profile.
+/// The growing tables of a profile.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TableBuilder {
     functions: Interner<Function, FunctionId>,
@@ -29,42 +29,43 @@ pub(crate) struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// The id of a function.
+    /// Returns the id of a function.
     pub(crate) fn function(&mut self, function: Function) -> FunctionId {
         self.functions.intern(function)
     }
 
-    /// The id of a frame.
+    /// Returns the id of a frame.
     pub(crate) fn frame(&mut self, frame: Frame) -> FrameId {
         self.frames.intern(frame)
     }
 
-    /// The id of a stack.
+    /// Returns the id of a stack.
     pub(crate) fn stack(&mut self, node: Node) -> StackId {
         self.stacks.intern(node)
     }
 
-    /// The leaf of a stack, and its caller's stack.
+    /// Returns the leaf of a stack and its caller's stack.
     pub(crate) fn node(&self, stack: StackId) -> Option<Node> {
         self.stacks.get(stack).copied()
     }
 
-    /// The number of functions.
+    /// Returns the number of functions.
     pub(crate) fn functions(&self) -> usize {
         self.functions.rows().len()
     }
 
-    /// The number of nodes of stacks.
+    /// Returns the number of nodes in the tree of stacks.
     pub(crate) fn nodes(&self) -> usize {
         self.stacks.rows().len()
     }
 
-    /// The id of a thread.
+    /// Returns the id of a thread.
     pub(crate) fn thread(&mut self, thread: Thread) -> ThreadId {
         self.threads.intern(thread)
     }
 
-    /// Adds stacks of other tables, and returns their new ids. `functions` are the new ids of the functions there.
+    /// Adds the stacks of other tables and returns their new ids. `functions` are the new ids of the
+    /// functions in those tables.
     pub(crate) fn add_stacks(
         &mut self,
         functions: &[FunctionId],
@@ -74,7 +75,7 @@ impl TableBuilder {
         let framed =
             |it: &Frame| self.frames.intern(Frame { function: moved(functions, it.function), ..*it });
         let frames: Vec<FrameId> = frames.iter().map(framed).collect();
-        // Parents come first there, so they do here.
+        // Parents come first in the other tables, so they do here too.
         let mut ids: Vec<StackId> = Vec::with_capacity(stacks.len());
         for node in stacks {
             let parent = node.parent.map(|parent| moved(&ids, parent));
@@ -83,7 +84,7 @@ impl TableBuilder {
         ids
     }
 
-    /// Adds a row, or its weights to the equal one, and returns its id.
+    /// Adds a row, or adds its weights to an equal row. Returns the id of the row.
     pub(crate) fn add_row(&mut self, row: Row, weights: &Weights) -> RowId {
         let Row { stack, thread, state, labels } = row;
         let label_set = self.labels.intern(labels);
@@ -98,12 +99,12 @@ impl TableBuilder {
         id
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.samples.len()
     }
 
-    /// A profile of these tables, without a header.
+    /// Converts the tables to a profile without a header.
     pub(crate) fn into_profile(self) -> Profile {
         Profile {
             functions: self.functions.into_rows(),
@@ -116,7 +117,7 @@ impl TableBuilder {
     }
 }
 
-/// The new id of `id`; a table always has the ids that it gave.
+/// Returns the new id of `id`. A table always contains the ids that it assigned.
 pub(crate) fn moved<I: Id>(to: &[I], id: I) -> I {
     to.get(id.index()).copied().unwrap_or(id)
 }

@@ -6,18 +6,18 @@ use super::weights::Weights;
 use crate::ids::{FrameId, FunctionId, StackId};
 use crate::record::State;
 
-/// A method, block or the like: its name and where it is written.
+/// A method, a block or the like: its name and where it is defined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Function {
-    /// `Foo#bar`, `Foo.bar`, `block in <main>`, `(garbage collection)`.
+    /// The full name: `Foo#bar`, `Foo.bar`, `block in <main>`, `(garbage collection)`.
     pub name: String,
-    /// `Foo`, `#<singleton of Foo>`; empty where there is none.
+    /// The class, such as `Foo` or `#<singleton of Foo>`; empty if there is none.
     pub class_name: String,
-    /// `bar`; empty where there is none.
+    /// The method, such as `bar`; empty if there is none.
     pub method_name: String,
-    /// Absolute path of the file, `<cfunc>` for C, empty for what we made up.
+    /// The absolute path of the file; `<cfunc>` for C, and empty for a synthetic function.
     pub path: String,
-    /// First line of the definition, from 1; 0 is unknown.
+    /// The first line of the definition, from 1; 0 if it is unknown.
     pub first_line: u32,
 }
 
@@ -26,14 +26,14 @@ pub struct Function {
 pub enum Kind {
     /// Ruby.
     Ruby,
-    /// C, with a Ruby method in front of it.
+    /// C code behind a Ruby method.
     Cfunc,
-    /// Nothing: the profiler made it up, `(garbage collection)`.
+    /// No language: a synthetic function, such as `(garbage collection)`.
     Synthetic,
 }
 
 impl Kind {
-    /// The word for it.
+    /// Returns the word for the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,16 +45,16 @@ impl Kind {
 }
 
 impl Function {
-    /// The path of what is written in C.
+    /// The path of a function written in C.
     pub const CFUNC: &'static str = "<cfunc>";
 
-    /// A function of which nothing but the name is known.
+    /// Returns a function of which only the name is known.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The language that it is written in.
+    /// Returns the language in which the function is written.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.path.as_str() {
@@ -65,19 +65,19 @@ impl Function {
     }
 }
 
-/// A function at a line.
+/// A function at a certain line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frame {
     /// The function.
     pub function: FunctionId,
-    /// The line that ran, from 1; 0 is unknown.
+    /// The line that was executed, from 1; 0 if it is unknown.
     pub line: u32,
 }
 
 /// A frame and the stack that called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
-    /// The caller's node, which has a smaller id; nothing at the root.
+    /// The caller's node, which has a smaller id; `None` at the root.
     pub parent: Option<StackId>,
     /// The frame at the leaf end of this stack.
     pub frame: FrameId,
@@ -86,9 +86,9 @@ pub struct Node {
 /// A Ruby thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Thread {
-    /// The operating system's id of the native thread that it ran on.
+    /// The operating system's id of the native thread on which the Ruby thread ran.
     pub native_id: u64,
-    /// Its name: as Ruby knows it, else as the operating system does.
+    /// The name that Ruby knows, or else the operating system.
     pub name: String,
 }
 
@@ -97,11 +97,11 @@ pub struct Thread {
 pub struct Sample {
     /// The stack.
     pub stack: StackId,
-    /// Place in [`Profile::threads`].
+    /// The place of the thread in [`Profile::threads`].
     pub thread: usize,
     /// The thread's state.
     pub state: State,
-    /// Labels, sorted by name.
+    /// The labels, sorted by name.
     pub labels: Vec<(String, String)>,
     /// The weights.
     pub weights: Weights,

@@ -1,23 +1,23 @@
-//! The timeline of a profile: the shares of its aggregated samples, each with its time.
+//! The timeline of a profile: the parts of its aggregated samples, each with its time.
 //!
-//! An aggregated sample says how much a stack weighs, not when. A [`TimelineEvent`] is one share of it: the weight of one
-//! record, or a weight that was attributed at the end. Its thread, stack, state and labels are stored in the aggregated
-//! sample alone, so a change to the samples changes the events as well. The events of an aggregated sample together weigh
-//! as much as the sample, unless some were dropped. At most [`MAX_EVENTS`] are kept; beyond that the oldest are dropped
-//! and counted.
+//! An aggregated sample says how much a stack weighs, but not when. A [`TimelineEvent`] is one part of it:
+//! the weight of one record, or a weight that was attributed at the end. The thread, stack, state and labels
+//! are stored only in the aggregated sample, so a change to the samples also changes the events. The events
+//! of an aggregated sample together weigh as much as the sample, unless some were dropped. At most
+//! [`MAX_EVENTS`] are kept; beyond that, the oldest are dropped and counted.
 //!
-//! In memory events are bytes, some ten each: numbers of seven bits a byte, with times and rows as differences from the
-//! event before. They lie in chunks that can be read one by one, so the oldest are dropped without reading the others.
-//! A full chunk never changes, so that a copy shares it.
+//! In memory, events are bytes, about ten each: numbers of seven bits per byte, with times and rows as
+//! differences from the previous event. They are stored in chunks that can be read one by one, so the oldest
+//! are dropped without reading the others. A full chunk never changes, so a copy shares it.
 //!
-//! All weights of a session go through one place (`Aggregate::weigh`), so events that are recorded one by one or
-//! settled at the end add up to the aggregated samples. `tests/timeline/` checks this for random sessions, and for what
-//! merging, trimming, `gc:` and a file do to them. An event needs no stack, thread or labels of its own, and keeps no
-//! handle alive that the aggregated sample does not.
+//! All weights of a session pass through one place (`Aggregate::weigh`), so events that are recorded one by
+//! one or settled at the end add up to the aggregated samples. `tests/timeline/` checks this for random
+//! sessions, and for the effects of merging, trimming, `gc:` and files. An event needs no stack, thread or
+//! labels of its own, and keeps no handle alive that the aggregated sample does not.
 //!
-//! Records of several threads can be a little out of order in the ring, and a thread's rest comes late. They are sorted
-//! once the names are there, outside of the lock. An event takes 9 to 13 bytes, and adds some 0.2 us to the collector's
-//! work on a record.
+//! Records of several threads can be slightly out of order in the ring, and the rest of a thread's time
+//! arrives late. Events are sorted once the names are there, outside the lock. An event takes 9 to 13 bytes,
+//! and adds some 0.2 us to the collector's work on a record.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -29,35 +29,35 @@ use crate::profile::weights::{SampleType, Weights};
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// The most events that a timeline keeps.
+/// The maximum number of events that a timeline keeps.
 pub const MAX_EVENTS: usize = 1_000_000;
 
-/// Events of a chunk: so many are dropped at once when there are too many.
+/// The number of events in a chunk, which is also how many are dropped at once when there are too many.
 const CHUNK_EVENTS: usize = 4_096;
 
-/// A timeline event: a share of an aggregated sample, with its time.
+/// A timeline event: a part of an aggregated sample, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineEvent {
-    /// The end of the time that it weighs, ns since the start of the profile.
+    /// The end of the time that the event stands for, ns since the start of the profile.
     pub time_ns: u64,
     /// The aggregated sample, as a place in [`crate::profile::Profile::samples`].
     pub row: RowId,
-    /// The weights of the share.
+    /// The weights of the part.
     pub weights: Weights,
 }
 
-/// Events, compressed. In a [`crate::profile::Profile`] they are in the order of time.
+/// Compressed events. In a [`crate::profile::Profile`] they are in chronological order.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     full: VecDeque<Arc<Chunk>>,
-    /// The newest, which still grows.
+    /// The newest chunk, which still grows.
     open: Chunk,
     kept: usize,
     dropped: u64,
 }
 
 impl Timeline {
-    /// Adds an event behind all others, unless it weighs nothing.
+    /// Appends an event, unless it has no weight.
     pub fn push(&mut self, event: &TimelineEvent) {
         if event.weights == Weights::default() {
             return;
@@ -76,46 +76,47 @@ impl Timeline {
         }
     }
 
-    /// The number of events.
+    /// Returns the number of events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.kept
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept == 0
     }
 
-    /// The number of events that were dropped, the oldest, as there were too many.
+    /// Returns the number of events that were dropped because there were too many. These are the oldest ones.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Counts events that were dropped before they came to this timeline.
+    /// Counts events that were dropped before they reached this timeline.
     pub fn drop_more(&mut self, events: u64) {
         self.dropped = self.dropped.saturating_add(events);
     }
 
-    /// All events.
+    /// Iterates over all events.
     pub fn iter(&self) -> impl Iterator<Item = TimelineEvent> + '_ {
         self.chunks().flat_map(Chunk::iter)
     }
 
-    /// The events of one chunk, by its index, for callers that cannot take all at once. `None` behind the last.
+    /// Iterates over the events of one chunk, by its index, for callers that cannot take all at once. Returns
+    /// `None` after the last chunk.
     pub fn chunk(&self, index: usize) -> Option<impl Iterator<Item = TimelineEvent> + '_> {
         self.chunks().nth(index).map(Chunk::iter)
     }
 
-    /// The size of the events in bytes.
+    /// Returns the size of the events in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.chunks().map(|it| it.bytes.len()).sum()
     }
 
-    /// The timeline with other rows, without the events that have none.
+    /// Returns the timeline with other rows, without the events that have none.
     #[must_use]
     pub(crate) fn with_rows(&self, row: impl Fn(RowId) -> Option<RowId>) -> Self {
         let mut timeline = Self { dropped: self.dropped, ..Self::default() };
@@ -127,11 +128,13 @@ impl Timeline {
         timeline
     }
 
-    /// The timeline with other rows, in the order of time. Events of the same time keep their order.
+    /// Returns the timeline with other rows, in chronological order. Events of the same time keep their
+    /// order.
     #[must_use]
     pub(crate) fn in_order(&self, row: impl Fn(RowId) -> Option<RowId>) -> Self {
         let mut timeline = Self { dropped: self.dropped, ..Self::default() };
-        // For each chunk when the earliest of those behind it is: what is no later has its place.
+        // For each chunk, the earliest time of all chunks after it: events that are no later have their final
+        // place.
         let mut later_from: Vec<u64> = self.chunks().map(|it| it.earliest_ns).collect();
         later_from.rotate_left(1);
         later_from.pop();
@@ -150,7 +153,7 @@ impl Timeline {
         timeline
     }
 
-    /// Merges several timelines that are each in the order of time.
+    /// Merges several timelines that are each in chronological order.
     #[must_use]
     pub(crate) fn merged(parts: impl IntoIterator<Item = impl Iterator<Item = TimelineEvent>>) -> Self {
         let mut parts: Vec<_> = parts.into_iter().map(Iterator::peekable).collect();
@@ -170,7 +173,7 @@ impl Timeline {
     }
 }
 
-/// The time of the next event of the part at `place`.
+/// Returns the time of the next event of the part at `place`.
 fn next<It: Iterator<Item = TimelineEvent>>(
     place: usize,
     part: &mut std::iter::Peekable<It>,
@@ -179,7 +182,7 @@ fn next<It: Iterator<Item = TimelineEvent>>(
 }
 
 impl PartialEq for Timeline {
-    /// Compares the events, whatever the chunks.
+    /// Compares the events, regardless of the chunks.
     fn eq(&self, other: &Self) -> bool {
         self.dropped == other.dropped && self.iter().eq(other.iter())
     }
@@ -195,12 +198,12 @@ impl FromIterator<TimelineEvent> for Timeline {
     }
 }
 
-/// Events as bytes, each after the one before. Nothing of another chunk is needed to read it.
+/// Events as bytes, each encoded relative to the one before. No other chunk is needed to read a chunk.
 ///
-/// An event is the set of sample types that have a weight, the distance of its time, the distance of its row, and the
-/// weights. The set has a bit for each type, from bit 1 on, and bit 0 if the time goes back. The distance of the row has
-/// bit 0 set if the row goes back. All are numbers of seven bits a byte, the lowest first, with the eighth bit set in all
-/// bytes but the last.
+/// An event consists of the set of sample types that have a weight, the distance of its time, the distance of
+/// its row, and the weights. The set has a bit for each type, from bit 1 on; bit 0 is set if the time goes
+/// back. The distance of the row has bit 0 set if the row goes back. All are numbers of seven bits per byte,
+/// lowest first, with the eighth bit set in all bytes but the last.
 #[derive(Clone, Debug, Default)]
 struct Chunk {
     bytes: Vec<u8>,
@@ -237,7 +240,7 @@ impl Chunk {
             time_ns = if types & 1 > 0 { time_ns.wrapping_sub(time) } else { time_ns.wrapping_add(time) };
             row = if rows & 1 > 0 { row.wrapping_sub(far) } else { row.wrapping_add(far) };
             let mut weights = Weights::default();
-            // From bit to bit: there are ten, and two or three are set.
+            // Skip from set bit to set bit: there are ten types, and two or three are set.
             let mut left = types >> 1;
             while let Some(of) = SampleType::ALL.get(left.trailing_zeros() as usize) {
                 weights.set(*of, take(&mut bytes)?);

@@ -4,29 +4,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::units;
 
-/// A type of sample: what is measured. A profile's types always stand in this order.
+/// A sample type: the quantity that is measured. The types of a profile are always in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SampleType {
-    /// Records taken. Never shown as time.
+    /// Records taken; never shown as time.
     Samples,
     /// CPU time, ns.
     Cpu,
-    /// Wall clock time, ns: the total, of which waiting for the GVL and GC are parts.
+    /// Wall-clock time, ns: the total, which includes waiting for the GVL and GC.
     Wall,
-    /// Wall clock time waiting for the GVL, ns.
+    /// Wall-clock time spent waiting for the GVL, ns.
     GvlWait,
-    /// Wall clock time collecting garbage, ns.
+    /// Wall-clock time spent collecting garbage, ns.
     Gc,
-    /// Wall clock time that others waited for the GVL while this stack had it, ns.
+    /// Wall-clock time that others waited for the GVL while this stack held it, ns.
     GvlBlame,
-    /// Objects allocated.
+    /// Allocated objects.
     AllocObjects,
-    /// Bytes allocated.
+    /// Allocated bytes.
     AllocSpace,
-    /// Objects alive.
+    /// Live objects.
     InuseObjects,
-    /// Bytes alive.
+    /// Live bytes.
     InuseSpace,
 }
 
@@ -45,7 +45,7 @@ impl SampleType {
         Self::InuseSpace,
     ];
 
-    /// The name that pprof's users and servers know, and the unit.
+    /// Returns the name, as known to pprof's users and servers, and the unit.
     #[must_use]
     pub fn name_and_unit(self) -> (&'static str, &'static str) {
         match self {
@@ -62,7 +62,7 @@ impl SampleType {
         }
     }
 
-    /// A weight in the unit of this type: `1.23 s`, `45.1 MiB`, `1,234`.
+    /// Formats a weight in the unit of this type: `1.23 s`, `45.1 MiB`, `1,234`.
     #[must_use]
     pub fn amount(self, weight: u64) -> String {
         match self.name_and_unit().1 {
@@ -73,12 +73,12 @@ impl SampleType {
     }
 }
 
-/// The weights of a row: a number for each [`SampleType`]; 0 where the type is not in the profile.
+/// The weights of a row: a number for each [`SampleType`], which is 0 if the type is not in the profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weights([u64; SampleType::ALL.len()]);
 
 impl Weights {
-    /// The number of one type, in its unit.
+    /// Returns the number of one type, in its unit.
     #[must_use]
     pub fn get(&self, of: SampleType) -> u64 {
         self.0.get(of as usize).copied().unwrap_or(0)
@@ -91,7 +91,7 @@ impl Weights {
         }
     }
 
-    /// Subtracts all numbers of `other`, as far as they are there.
+    /// Subtracts all numbers of `other`, but not below 0.
     pub fn subtract(&mut self, other: &Weights) {
         self.0.iter_mut().zip(other.0).for_each(|(rest, less)| *rest = rest.saturating_sub(less));
     }

@@ -1,4 +1,5 @@
-//! The fates of all ticks, by reason. A tick ends as a record in the ring or in one of these.
+//! Counters of the fates of all ticks, by reason. A tick ends as a record in the ring or in one of these
+//! counters.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicU64, Ordering};
@@ -19,40 +20,40 @@ macro_rules! counters {
         }
 
         impl Counters {
-            /// All at zero.
+            /// Returns counters that are all zero.
             #[must_use]
             pub const fn new() -> Self {
                 Self { $($name: AtomicU64::new(0),)+ }
             }
 
-            /// The counts now. Each is right; together they are of nearly the same instant.
+            /// Reads the counts. Each is exact; together they belong to nearly the same instant.
             #[must_use]
             pub fn read(&self) -> Counts {
-                // Relaxed: numbers for people, they order nothing.
+                // Relaxed: the numbers are for people and order nothing.
                 Counts { $($name: self.$name.load(Ordering::Relaxed),)+ }
             }
         }
 
         impl Counts {
-            /// All at zero.
+            /// Returns counts that are all zero.
             #[must_use]
             pub const fn nothing() -> Counts {
                 Counts { $($name: 0,)+ }
             }
 
-            /// The counts since `earlier`.
+            /// Returns the counts since `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &Counts) -> Counts {
                 Counts { $($name: self.$name.saturating_sub(earlier.$name),)+ }
             }
 
-            /// The sum of two counts.
+            /// Returns the sum of two counts.
             #[must_use]
             pub fn plus(&self, other: &Counts) -> Counts {
                 Counts { $($name: self.$name.saturating_add(other.$name),)+ }
             }
 
-            /// Name and count of each, in order.
+            /// Iterates over the name and the value of each count, in order.
             pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((::core::stringify!($name), self.$name),)+].into_iter()
             }
@@ -61,12 +62,12 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Ticks that became a record. Counted when the record is drained, which spares the handler an
-    /// atomic operation that would wait for all that it has just written.
+    /// Ticks that became a record. Counted when the record is drained, which spares the handler an atomic
+    /// operation that would wait for everything it has just written.
     captured,
-    /// Records among these of a thread that was collecting garbage.
+    /// Captured records of a thread that was collecting garbage.
     captured_in_gc,
-    /// Records among these whose stack was cut.
+    /// Captured records whose stack was cut.
     truncated,
     /// Dropped: the ring was full.
     dropped_full,
@@ -80,24 +81,24 @@ counters! {
     dropped_not_ruby,
     /// Dropped: there was no frame on the stack.
     dropped_no_frames,
-    /// Dropped: the thread was between two fibers, so it was unknown whose labels were its own.
+    /// Dropped: the thread was switching fibers, so its current labels were unknown.
     dropped_in_switch,
-    /// Not dropped, as nothing was requested. The signal came after the session, or its thread, had ended, or from a timer that
-    /// is kept for the thread's next session.
+    /// Signals that need no record, so they do not count as dropped. The signal came after the session or its
+    /// thread had ended, or from a timer that is kept for the thread's next session.
     late,
     /// Signals that were not ours.
     foreign,
     /// Ticks that the kernel coalesced with another one (it cannot fire faster than its own tick).
     overrun,
-    /// Ticks that found a thread in a system call that waits, and may have ended that with EINTR. None where waits are
-    /// measured.
+    /// Ticks that hit a thread in a blocking system call, and may have ended that call with EINTR. Zero where
+    /// waits are measured.
     waits_interrupted,
     /// Threads that could not be profiled: the registry was full, or no timer was available.
     threads_refused,
 }
 
 impl Counts {
-    /// Ticks of ours that were delivered and became no record.
+    /// Returns the number of our ticks that were delivered but became no record.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped_full
@@ -110,7 +111,7 @@ impl Counts {
     }
 }
 
-/// Adds one.
+/// Adds one to a counter.
 ///
 /// # Signal safety
 /// One atomic addition.
@@ -119,12 +120,12 @@ pub fn count(counter: &AtomicU64) {
     add(counter, 1);
 }
 
-/// `amount` more.
+/// Adds `amount` to a counter.
 ///
 /// # Signal safety
 /// One atomic addition.
 #[inline]
 pub fn add(counter: &AtomicU64, amount: u64) {
-    // Relaxed: a number for people, it orders nothing.
+    // Relaxed: a number for people, which orders nothing.
     counter.fetch_add(amount, Ordering::Relaxed);
 }

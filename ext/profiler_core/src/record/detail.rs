@@ -5,7 +5,7 @@ use ::core::prelude::rust_2021::*;
 use crate::ids::ThreadId;
 use crate::record::object_class::Class;
 
-/// A detail of a row.
+/// The detail of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Detail {
     /// No detail.
@@ -13,7 +13,7 @@ pub enum Detail {
     None,
     /// The cause of a garbage collection.
     Gc(GcCause),
-    /// The thread that waited for the GVL meanwhile.
+    /// The thread that was waiting for the GVL at that time.
     Waiter(ThreadId),
     /// The class of allocated objects.
     Allocated(Class),
@@ -21,19 +21,19 @@ pub enum Detail {
     Live(Class, Age),
 }
 
-/// The age of an object: roughly the number of garbage collections that it has seen. Ages are none, 1, 2 to 3, 4 to 7 and so
-/// on.
+/// The age of an object: roughly the number of garbage collections that it has survived. The ages are 0, 1, 2
+/// to 3, 4 to 7 and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Age(u8);
 
 impl Age {
-    /// The age after that number of collections.
+    /// Returns the age after `collections` garbage collections.
     #[must_use]
     pub fn of(collections: u64) -> Self {
         Self((u64::BITS - collections.leading_zeros()) as u8)
     }
 
-    /// The least and the most that it stands for.
+    /// Returns the smallest and the largest number of collections that the age stands for.
     #[must_use]
     pub fn range(self) -> (u64, u64) {
         match self.0.checked_sub(1) {
@@ -43,26 +43,26 @@ impl Age {
     }
 }
 
-/// The cause of a GC: its kind, and the reason for which it began.
+/// The cause of a GC: its kind, and the reason why it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GcCause(u8);
 
 impl GcCause {
-    /// Not known.
+    /// An unknown cause.
     pub const UNKNOWN: Self = Self(0);
 
-    /// The reasons of a minor GC, as the VM has them in `GC.latest_gc_info(:gc_by)`.
+    /// The reasons for a minor GC, as the VM reports them in `GC.latest_gc_info(:gc_by)`.
     pub const MINOR: [&'static str; 5] = ["newobj", "malloc", "method", "capi", "stress"];
-    /// The reasons of a major GC, as in `GC.latest_gc_info(:major_by)`.
+    /// The reasons for a major GC, as in `GC.latest_gc_info(:major_by)`.
     pub const MAJOR: [&'static str; 5] = ["nofree", "oldgen", "shady", "force", "oldmalloc"];
 
-    /// The one with that place in [`GcCause::MINOR`].
+    /// Returns the cause at `place` in [`GcCause::MINOR`].
     #[must_use]
     pub fn minor(place: usize) -> Self {
         Self::at(1 + place)
     }
 
-    /// The one with that place in [`GcCause::MAJOR`].
+    /// Returns the cause at `place` in [`GcCause::MAJOR`].
     #[must_use]
     pub fn major(place: usize) -> Self {
         Self::at(1 + Self::MINOR.len() + place)
@@ -85,7 +85,7 @@ impl GcCause {
         Self::at(bits as usize)
     }
 
-    /// `minor` or `major`, and the reason; nothing when unknown.
+    /// Returns `minor` or `major` and the reason, or `None` for an unknown cause.
     #[must_use]
     pub fn names(self) -> Option<(&'static str, &'static str)> {
         let place = usize::from(self.0).checked_sub(1)?;

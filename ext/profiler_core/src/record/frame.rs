@@ -1,11 +1,11 @@
-//! Frames before names: a word with a handle of the VM and a line, or a synthetic frame.
+//! Frames before they have names: one word with a handle of the VM and a line, or with a synthetic frame.
 
 use ::core::prelude::rust_2021::*;
 
-/// A frame before names, in one word: a handle of the VM (or a [`Synthetic`]) and the line that runs.
+/// A frame without a name, in one word: a handle of the VM (or a [`Synthetic`]) and the line being executed.
 ///
-/// A handle is the address of an object of the VM, so it is a multiple of 8 below 2^48. Shifted up by
-/// 16 bits it leaves the lowest 19 for the line.
+/// A handle is the address of an object of the VM, so it is a multiple of 8 below 2^48. Shifted left by 16
+/// bits, it leaves the lowest 19 bits for the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct RawFrame(u64);
@@ -14,7 +14,8 @@ impl RawFrame {
     const LINE_BITS: u32 = 19;
     const HANDLE_SHIFT: u32 = 16;
 
-    /// A frame of a handle and a line from 1. A line below 1 or from 524,288 on becomes 0, which is unknown.
+    /// Packs a handle and a line, counted from 1. A line below 1 or from 524,288 on becomes 0, which means
+    /// unknown.
     #[inline]
     #[must_use]
     pub fn new(handle: u64, line: i32) -> Self {
@@ -22,27 +23,27 @@ impl RawFrame {
         Self(handle << Self::HANDLE_SHIFT | line)
     }
 
-    /// The word in a record.
+    /// Returns the frame as a word of a record.
     #[inline]
     #[must_use]
     pub(crate) fn word(self) -> u64 {
         self.0
     }
 
-    /// The frame behind a [`RawFrame::word`].
+    /// Restores a frame from a [`RawFrame::word`].
     #[inline]
     pub(crate) fn from_word(word: u64) -> Self {
         Self(word)
     }
 
-    /// Opaque to this crate.
+    /// Returns the handle, which is opaque to this crate.
     #[inline]
     #[must_use]
     pub fn handle(self) -> u64 {
         (self.0 >> Self::LINE_BITS) << (Self::LINE_BITS - Self::HANDLE_SHIFT)
     }
 
-    /// Line in the file, from 1; 0 is unknown.
+    /// Returns the line in the file, from 1; 0 if it is unknown.
     #[inline]
     #[must_use]
     pub fn line(self) -> u32 {
@@ -50,21 +51,21 @@ impl RawFrame {
     }
 }
 
-/// Frames that no VM knows. Their handles are small multiples of 8, which no VM object has.
+/// Frames that are unknown to the VM. Their handles are small multiples of 8, which no object of the VM has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Synthetic {
-    /// Frames left out of a stack that is too deep.
+    /// The frames left out of a stack that is too deep.
     Truncated = 8,
     /// The garbage collector.
     Gc = 16,
-    /// Time of a thread of which no stack was ever sampled.
+    /// The time of a thread whose stack was never sampled.
     Unsampled = 24,
-    /// A thread that was started and has not run yet.
+    /// A thread that has been started but has not run yet.
     ThreadStart = 32,
-    /// Nobody had the GVL; it only took a while to get it.
+    /// Nobody held the GVL: acquiring it just took a while.
     Nobody = 40,
-    /// The leaf side of a stack that came when there were too many different ones.
+    /// The leaf side of a stack that arrived when there were already too many different stacks.
     Other = 48,
 }
 
@@ -72,13 +73,13 @@ impl Synthetic {
     const ALL: [Self; 6] =
         [Self::Truncated, Self::Gc, Self::Unsampled, Self::ThreadStart, Self::Nobody, Self::Other];
 
-    /// The one that `handle` stands for, if any.
+    /// Returns the synthetic frame that `handle` stands for, if any.
     #[must_use]
     pub fn of(handle: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|it| *it as u64 == handle)
     }
 
-    /// Its name in every report.
+    /// Returns the name that every report shows.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -91,7 +92,7 @@ impl Synthetic {
         }
     }
 
-    /// As a frame of a stack.
+    /// Converts it to a frame of a stack.
     #[must_use]
     pub fn frame(self) -> RawFrame {
         RawFrame::new(self as u64, 0)

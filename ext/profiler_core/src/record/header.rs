@@ -5,17 +5,17 @@ use ::core::prelude::rust_2021::*;
 use super::{Span, State};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
 
-/// The wall clock time of a thread since somebody began to measure it, ns: four clocks that only go forward.
-/// Together they are its wall clock; all are 0 while nobody measures.
+/// The wall-clock time of a thread since its measurement began, ns: four clocks that only go forward.
+/// Together they are the thread's wall clock. All are 0 while nobody measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WallTimes {
-    /// None of the others.
+    /// Time in none of the other three states.
     pub running_ns: u64,
-    /// Blocked, asleep, or in C code that let go of the GVL.
+    /// Time spent blocked, asleep, or in C code that released the GVL.
     pub waiting_ns: u64,
-    /// Waiting for the GVL.
+    /// Time spent waiting for the GVL.
     pub gvl_ns: u64,
-    /// Collecting garbage.
+    /// Time spent collecting garbage.
     pub gc_ns: u64,
 }
 
@@ -24,25 +24,26 @@ pub struct WallTimes {
 pub struct Header {
     /// The thread that the record is about.
     pub thread: ThreadId,
-    /// The thread's state.
+    /// The state of the thread.
     pub state: State,
-    /// Labels current on the thread.
+    /// The labels that are current on the thread.
     pub labels: LabelSetId,
-    /// Request or job current on the thread.
+    /// The request or job that is current on the thread.
     pub scope: ScopeId,
-    /// Span of a trace that the thread is in.
+    /// The span of a trace that the thread is in.
     pub span: Option<Span>,
-    /// CPU clock of the thread, ns.
+    /// The CPU clock of the thread, ns.
     pub cpu_ns: u64,
-    /// The part of that which this record leaves to a later one, ns: see `engine/perf.rs` of the extension.
+    /// The part of the CPU clock that this record leaves to a later one, ns: see `engine/perf.rs` of the
+    /// extension.
     pub deferred_cpu_ns: u64,
-    /// The time for which it has been ready to run without a CPU, as far as that is known by now, ns: a clock that only goes
-    /// forward.
+    /// The time that the thread has spent ready to run but without a CPU, as far as it is known by now, ns: a
+    /// clock that only goes forward.
     pub runnable_ns: u64,
-    /// Monotonic clock, ns.
+    /// The monotonic clock, ns.
     pub monotonic_ns: u64,
-    /// The thread's CPU clock when it started or was first seen: its first record counts from there.
+    /// The CPU clock of the thread when it started or was first seen, ns. Its first record counts from there.
     pub start_cpu_ns: u64,
-    /// Its wall clocks; all were 0 when it started.
+    /// The wall clocks of the thread, all of which were 0 when it started.
     pub walls: WallTimes,
 }

@@ -10,67 +10,70 @@ use super::object_class::Class;
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The thread was running: its CPU clock and its running time.
+    /// The thread was running. Carries its CPU clock and its running time.
     Tick,
-    /// The thread's labels or scope are others from now on. It has no weight.
+    /// From now on the thread has other labels or another scope. Carries no weight.
     LabelSwitch,
-    /// The thread has waited: its waiting time, for the GVL and else.
+    /// The thread has finished waiting. Carries its waiting time, for the GVL and for anything else.
     Wait,
-    /// The thread has been in C code that waited while it held the GVL: the time for which it had no CPU and wanted none.
+    /// The thread was in C code that waited while holding the GVL. Carries the time during which the thread
+    /// had no CPU and needed none.
     Block {
-        /// From this length on a block counts for itself, us. Shorter ones are found by chance.
+        /// The length from which a block counts for itself, us. Shorter blocks are sampled at random.
         whole_us: u32,
-        /// The time since the thread was first seen in it, us.
+        /// The time since the thread was first seen in the block, us.
         seen_us: u32,
     },
-    /// The thread has collected garbage: its time for that, and if a tick fell into it, its CPU clock too.
+    /// The thread has collected garbage. Carries the time that this took and, if a tick fell into it, the CPU
+    /// clock too.
     Gc {
-        /// A tick fell into it.
+        /// Whether a tick fell into the GC.
         ticked: bool,
-        /// The time from the last such tick to its end, ns.
+        /// The time from the last such tick to the end of the GC, ns.
         since_tick_ns: u64,
-        /// Why it collected.
+        /// The cause of the GC.
         cause: GcCause,
     },
-    /// The thread has waited for the GVL since `since_ns` on the monotonic clock. Whoever ticked meanwhile with the GVL had it.
+    /// The thread has waited for the GVL since `since_ns` on the monotonic clock. The threads that ticked
+    /// with the GVL in the meantime held it.
     GvlWait {
-        /// The time from which on it could have run.
+        /// The time at which the thread became ready to run.
         since_ns: u64,
     },
-    /// The thread has waited for the GVL while nobody had it. Its one frame says so.
+    /// The thread waited for the GVL while nobody held it. Its one frame says so.
     GvlFree,
-    /// A tick on a thread that no session profiles, and that had the GVL while others waited for it.
+    /// A tick on a thread that no session profiles but that held the GVL while others waited for it.
     Holder {
-        /// It collected garbage.
+        /// Whether the thread was collecting garbage.
         in_gc: bool,
         /// The time from the last tick to the record, ns.
         since_tick_ns: u64,
     },
-    /// The thread waited up to here in the stack of its last [`Kind::Wait`]. No stack comes with it.
+    /// The thread waited up to here in the stack of its last [`Kind::Wait`]. Carries no stack.
     WaitExtension,
-    /// The thread has allocated objects. Without frames none of them was sampled.
+    /// The thread has allocated objects. If there are no frames, none of the objects was sampled.
     Allocation(Allocation),
-    /// The stack of the thread for the dump of that number. No session takes it.
+    /// The stack of the thread for one dump. No session takes it.
     Dump {
         /// The number of the dump.
         number: u32,
-        /// The thread is known to have the GVL.
+        /// Whether the thread is known to hold the GVL.
         has_gvl: bool,
     },
 }
 
-/// Objects allocated at one place, with the class of those that were sampled.
+/// Objects allocated at one place, with the class of the sampled ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Their class.
+    /// The class of the objects.
     pub class: Class,
     /// The number of samples.
     pub samples: u32,
-    /// Their weight in objects.
+    /// The weight of the samples in objects.
     pub objects: u64,
-    /// Their weight in bytes.
+    /// The weight of the samples in bytes.
     pub bytes: u64,
-    /// The sampled object in the table of live objects, if it is there.
+    /// The sampled object in the table of live objects, if it is in the table.
     pub object: Option<ObjectId>,
 }
 
@@ -79,7 +82,7 @@ pub struct Allocation {
 pub struct ObjectId {
     /// The slot, below the capacity of the table.
     pub slot: u32,
-    /// The number of objects that had the slot, this one included.
+    /// The number of objects that have had the slot, this one included.
     pub generation: u32,
 }
 
@@ -118,16 +121,16 @@ impl ExtraWords {
     }
 }
 
-/// The bits of the word of a GC below its time: its cause, and whether it ticked.
+/// The bits below the time in the word of a GC: its cause, and whether a tick fell into it.
 const GC_BITS: u32 = 9;
 
 impl Kind {
-    /// Whether frames come with it.
+    /// Returns whether the record has frames.
     pub(crate) fn has_stack(self) -> bool {
         !matches!(self, Kind::LabelSwitch | Kind::WaitExtension | Kind::GvlWait { .. })
     }
 
-    /// Whether it is a sample of its thread's time, and counted.
+    /// Returns whether the record is a sample of its thread's time and is counted as one.
     pub(crate) fn is_sample(self) -> bool {
         let is_other =
             |it| matches!(it, Kind::GvlFree | Kind::Holder { .. } | Kind::Allocation(_) | Kind::Dump { .. });
@@ -160,7 +163,7 @@ impl Kind {
         }
     }
 
-    /// Decodes the byte and the words after the header, and leaves the frames in `words`.
+    /// Decodes the byte and the words after the header, leaving the frames in `words`.
     pub(crate) fn decode(bits: u8, words: &mut &[u64]) -> Option<Self> {
         let mut more = || {
             let (word, rest) = words.split_first()?;
@@ -186,12 +189,12 @@ impl Kind {
         })
     }
 
-    /// The synthetic frame at the leaf of such a record.
+    /// Returns the synthetic frame at the leaf of a record of this kind, if it has one.
     #[inline]
     pub(crate) fn leaf(self, walked: usize) -> Option<Synthetic> {
         match self {
             Kind::Gc { .. } | Kind::Holder { in_gc: true, .. } => Some(Synthetic::Gc),
-            // A stack is empty before its thread begins.
+            // The stack of a thread is empty until the thread begins to run.
             Kind::Wait if walked == 0 => Some(Synthetic::ThreadStart),
             Kind::GvlFree => Some(Synthetic::Nobody),
             _ => None,
@@ -203,17 +206,19 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum State {
-    /// Using its CPU, with or without the GVL. Where [`State::Runnable`] is not a state of its own, also that.
+    /// Using its CPU, with or without the GVL. Includes [`State::Runnable`] where that is not measured
+    /// separately.
     Running = 0,
     /// Collecting garbage.
     Gc = 1,
-    /// Blocked, asleep, or in C code that let go of the GVL.
+    /// Blocked, asleep, or in C code that released the GVL.
     Waiting = 2,
     /// Waiting for the GVL.
     Gvl = 3,
-    /// Running by the wall clock, but without a CPU: others had it, or the kernel withheld it. Only sums have it, no record.
+    /// Running by the wall clock but without a CPU: others had it, or the kernel withheld it. Only sums have
+    /// this state; no record does.
     Runnable = 4,
-    /// In C code that waits while it holds the GVL, so no other thread runs Ruby.
+    /// In C code that waits while holding the GVL, so no other thread runs Ruby.
     Blocked = 5,
 }
 
@@ -233,7 +238,7 @@ impl State {
         }
     }
 
-    /// The word for it in labels.
+    /// Returns the word for the state in labels.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

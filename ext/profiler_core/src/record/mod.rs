@@ -1,6 +1,6 @@
-//! The records that a handler or hook writes, and the ring that it writes to. Safe in a handler.
+//! The records that handlers and hooks write, and the ring that they write to. Safe to use in a handler.
 //!
-//! Nothing here allocates or waits, and there is no prelude of std.
+//! The code in this module neither allocates nor waits, and it has no prelude of std.
 
 pub mod counters;
 pub mod detail;

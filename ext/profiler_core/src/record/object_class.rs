@@ -1,8 +1,9 @@
-//! The class of an object, as far as it is known at its allocation.
+//! The class of an object, as far as it is known when the object is allocated.
 
 use ::core::prelude::rust_2021::*;
 
-/// In one word: a handle of the VM, which is even, or the type of an object that the VM made for itself.
+/// A class in one word: a handle of the VM, which is even, or the type of an object that the VM made for
+/// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Class(u64);
@@ -11,21 +12,21 @@ impl Class {
     /// No class.
     pub const NONE: Self = Self(0);
 
-    /// The class behind a handle.
+    /// Returns the class with that handle.
     #[inline]
     #[must_use]
     pub fn of_handle(handle: u64) -> Self {
         Self(handle & !1)
     }
 
-    /// The class of internal objects of that type, which no Ruby code gets to see.
+    /// Returns the class of internal objects of that type, which are never visible to Ruby code.
     #[inline]
     #[must_use]
     pub fn internal(of_type: u8) -> Self {
         Self(u64::from(of_type) << 1 | 1)
     }
 
-    /// The handle, if the VM can name the class.
+    /// Returns the handle, if the VM can name the class.
     #[inline]
     #[must_use]
     pub fn handle(self) -> Option<u64> {

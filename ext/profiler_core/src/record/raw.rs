@@ -1,8 +1,9 @@
-//! Records as they cross the ring: a [`Header`] and the frames of one stack, leaf first, as words.
+//! Records in the form in which they cross the ring: a [`Header`] and the frames of one stack, leaf first, as
+//! words.
 //!
-//! The clocks are absolute. The aggregate of a session computes the weight of a record from the clocks of the
-//! record before. So the record after a dropped one carries its time, and two sessions with different spans
-//! can read the same record.
+//! The clocks are absolute. The aggregate of a session computes the weight of a record as the difference from
+//! the clocks of the record before. So the record after a dropped one carries its time, and two sessions that
+//! run at different times can read the same record.
 //!
 //! ```text
 //! word 0      thread (32 bits) | state (7) | in a span (1) | kind (8) | number of frames (16)
@@ -22,37 +23,38 @@ use super::frame::{RawFrame, Synthetic};
 use super::ring::{Full, Ring, Slot};
 use super::{Header, Kind, Span, State, WallTimes};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
-/// Words of the header.
+/// The number of words in the header.
 const HEADER_WORDS: usize = 11;
 /// The bit of word 0 that says whether a span follows the header.
 const HAS_SPAN: u64 = 1 << 39;
 
-/// A stack as the walk left it: handles and lines of equal length, leaf first. It also says whether the walk
-/// stopped for want of space (the root side is then missing).
+/// A stack as the walk left it: handles and lines of equal length, leaf first. Also says whether the walk ran
+/// out of space, in which case the root side is missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Walk<'buffers> {
     /// The handle of each frame.
     pub handles: &'buffers [u64],
-    /// The line of each frame; negative counts as unknown.
+    /// The line of each frame; a negative line counts as unknown.
     pub lines: &'buffers [i32],
-    /// The root side is missing.
+    /// Whether the root side is missing.
     pub rootless: bool,
 }
 
 /// Writes a record into the ring, keeping at most `depth` frames. A deeper stack keeps both ends, with
-/// [`Synthetic::Truncated`] between (at the root where the root is missing). A record of a garbage collection
-/// has [`Synthetic::Gc`] as its leaf. A wait without frames is that of a thread that has not begun.
+/// [`Synthetic::Truncated`] between them (or at the root, where the root is missing). A record of a garbage
+/// collection has [`Synthetic::Gc`] as its leaf. A wait without frames belongs to a thread that has not begun
+/// to run.
 ///
 /// # Signal safety
 /// Runs in the handler: neither allocates nor waits.
 ///
 /// # Errors
-/// [`Full`], and nothing was written.
+/// Returns [`Full`] if the record does not fit; then the ring is unchanged.
 #[inline]
 pub fn push(ring: &Ring, kind: Kind, header: &Header, walk: Walk<'_>, depth: usize) -> Result<(), Full> {
     let have = walk.handles.len().min(walk.lines.len());
     let synthetic = kind.leaf(have);
-    // The synthetic leaf counts towards `depth`, and a count has 16 bits in the record.
+    // The synthetic leaf counts towards `depth`, and the record stores a count in 16 bits.
     let depth = depth.clamp(3, usize::from(u16::MAX)) - usize::from(synthetic.is_some());
     let (leaf, root, cut) = if have > depth || (walk.rootless && have == depth) {
         let kept = depth - 1;
@@ -81,11 +83,11 @@ pub fn push(ring: &Ring, kind: Kind, header: &Header, walk: Walk<'_>, depth: usi
     })
 }
 
-/// Writes a record of a label switch: from `header` on the thread has its labels and its scope.
-/// It has no weight; it tells the sessions that select labels where one request ends.
+/// Writes a record of a label switch: from `header` on, the thread has the labels and the scope that it
+/// names. The record has no weight. It tells sessions that select labels where one request ends.
 ///
 /// # Errors
-/// [`Full`], and nothing was written.
+/// Returns [`Full`] if the record does not fit; then the ring is unchanged.
 pub fn push_label_switch(ring: &Ring, header: &Header) -> Result<(), Full> {
     push_bare(ring, Kind::LabelSwitch, header)
 }
@@ -96,18 +98,19 @@ pub fn push_label_switch(ring: &Ring, header: &Header) -> Result<(), Full> {
 /// As for [`push`].
 ///
 /// # Errors
-/// [`Full`], and nothing was written.
+/// Returns [`Full`] if the record does not fit; then the ring is unchanged.
 pub fn push_wait_extension(ring: &Ring, header: &Header) -> Result<(), Full> {
     push_bare(ring, Kind::WaitExtension, header)
 }
 
-/// Writes a record of a wait for the GVL from `since_ns` on the monotonic clock to `header`, whose clocks have all of it.
+/// Writes a record of a wait for the GVL from `since_ns` on the monotonic clock to `header`, whose clocks
+/// include all of the wait.
 ///
 /// # Signal safety
 /// As for [`push`].
 ///
 /// # Errors
-/// [`Full`], and nothing was written.
+/// Returns [`Full`] if the record does not fit; then the ring is unchanged.
 pub fn push_gvl_wait(ring: &Ring, header: &Header, since_ns: u64) -> Result<(), Full> {
     push_bare(ring, Kind::GvlWait { since_ns }, header)
 }
@@ -117,7 +120,7 @@ fn push_bare(ring: &Ring, kind: Kind, header: &Header) -> Result<(), Full> {
     ring.try_push(words_before(kind, header), |slot| write_header(slot, header, kind, 0))
 }
 
-/// Words before the frames.
+/// Returns the number of words before the frames.
 #[inline]
 fn words_before(kind: Kind, header: &Header) -> usize {
     let span = if header.span.is_some() { Span::WORDS } else { 0 };
@@ -143,18 +146,18 @@ fn write_header(slot: &mut Slot<'_>, header: &Header, kind: Kind, frames: usize)
     slot.extend(more.words().iter().copied());
 }
 
-/// A record as it came out of the ring, in the scratch buffer of the reader.
+/// A record as it came out of the ring, in the scratch buffer of its reader.
 #[derive(Clone, Copy, Debug)]
 pub struct RawRecord<'scratch> {
-    /// Everything but the frames.
+    /// The header: everything but the frames.
     pub header: Header,
-    /// Its kind.
+    /// The kind of the record.
     pub kind: Kind,
     words: &'scratch [u64],
 }
 
 impl<'scratch> RawRecord<'scratch> {
-    /// Reads a record that [`push`] wrote; `None` when the words are no record.
+    /// Decodes a record that [`push`] wrote. Returns `None` if the words are not a record.
     #[must_use]
     pub fn decode(words: &'scratch [u64]) -> Option<Self> {
         let (header, mut words) = words.split_at_checked(HEADER_WORDS)?;
@@ -188,12 +191,13 @@ impl<'scratch> RawRecord<'scratch> {
         Some(Self { header, kind, words })
     }
 
-    /// The frames as they lie in the record: equal words are equal stacks.
+    /// Returns the frames as words of the record: equal words are equal stacks.
     pub(crate) fn words(&self) -> &'scratch [u64] {
         self.words
     }
 
-    /// All handles in it: those of its frames, synthetic ones among them, and the class of an allocation.
+    /// Iterates over all handles in the record: those of its frames, including synthetic ones, and the class
+    /// of an allocation.
     pub(crate) fn handles(&self) -> impl Iterator<Item = u64> + 'scratch {
         let class = match self.kind {
             Kind::Allocation(allocation) => allocation.class.handle(),
@@ -202,7 +206,7 @@ impl<'scratch> RawRecord<'scratch> {
         self.frames().map(RawFrame::handle).chain(class)
     }
 
-    /// The frames, leaf first; synthetic ones among them.
+    /// Iterates over the frames, leaf first, including synthetic ones.
     pub fn frames(&self) -> impl DoubleEndedIterator<Item = RawFrame> + ExactSizeIterator + 'scratch {
         self.words.iter().map(|word| RawFrame::from_word(*word))
     }

@@ -1,16 +1,16 @@
-//! The bounded ring between the producers of records and their one consumer.
+//! A bounded ring between the producers of records and their one consumer.
 //!
-//! It has many producers, one consumer, and records of any length. A producer may be a signal handler that
-//! interrupted another producer on the same thread. So no path waits for anybody: a push either finds space
-//! or returns [`Full`]. The words are atomics, so there is nothing `unsafe` here: the worst that a wrong
-//! caller can get is a wrong number.
+//! The ring has many producers, one consumer, and records of any length. A producer may be a signal handler
+//! that interrupted another producer on the same thread. So no path waits for anybody: a push either finds
+//! space or returns [`Full`]. The words are atomics, so nothing here is `unsafe`: a caller that breaks the
+//! rules gets a wrong number at worst.
 //!
-//! A record is its head, which holds its length in words (head included), and then its payload.
-//! A head of zero says "claimed, not yet published" or "never used", and the consumer stops there.
+//! A record is a head, which holds the length of the record in words (head included), followed by its
+//! payload. A head of zero means "claimed, not yet published" or "never used", and the consumer stops there.
 //! Because a head can come to lie on any word, the consumer leaves zeros behind.
 //!
 //! `claimed` and `consumed` count words since the beginning and never wrap in practice: 2^64 words at 1 GB/s
-//! are over 4,000 years. The place of a word is its count modulo the capacity.
+//! are over 4,000 years. The place of a word in the ring is its count modulo the capacity.
 
 use ::core::prelude::rust_2021::*;
 use ::std::boxed::Box;
@@ -18,17 +18,17 @@ use ::std::vec::Vec;
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// The error of a full ring: there was no space for the record, and nothing was written.
+/// The error of a full ring: there was no space for the record, so nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The ring.
+/// A bounded ring of records.
 #[derive(Debug)]
 pub struct Ring {
     words: Box<[AtomicU64]>,
-    /// Words handed out to producers.
+    /// The number of words claimed by producers.
     claimed: AtomicU64,
-    /// Words given back by the consumer.
+    /// The number of words released by the consumer.
     consumed: AtomicU64,
 }
 
@@ -41,7 +41,7 @@ pub struct Slot<'ring> {
 }
 
 impl Ring {
-    /// A ring of `capacity` words of 8 bytes, rounded up to a power of two.
+    /// Creates a ring of `capacity` words of 8 bytes, rounded up to a power of two.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         let words = capacity.next_power_of_two();
@@ -52,13 +52,13 @@ impl Ring {
         }
     }
 
-    /// The capacity in words, heads included.
+    /// Returns the capacity in words, heads included.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.words.len()
     }
 
-    /// The number of words that are claimed and not yet consumed.
+    /// Returns the number of words that are claimed and not yet consumed.
     #[must_use]
     pub fn fill(&self) -> usize {
         let consumed = self.consumed.load(Ordering::Relaxed);
@@ -66,23 +66,23 @@ impl Ring {
         claimed.saturating_sub(consumed) as usize
     }
 
-    /// Claims space for a payload of `len` words, lets `fill` write it, and publishes it.
+    /// Claims space for a payload of `len` words, calls `fill` to write it, and publishes it.
     ///
     /// # Signal safety
-    /// Runs on any thread, also inside a handler that interrupted this very function. Never waits:
-    /// the loop goes round again only when another producer has just claimed its space.
+    /// Runs on any thread, also inside a handler that interrupted this very function. Never waits: the loop
+    /// repeats only if another producer has just claimed its space.
     ///
     /// # Errors
-    /// [`Full`] when the payload and its head do not fit.
+    /// Returns [`Full`] if the payload and its head do not fit.
     #[inline]
     pub fn try_push(&self, len: usize, fill: impl FnOnce(&mut Slot<'_>)) -> Result<(), Full> {
         let need = len as u64 + 1;
         let mut at = self.claimed.load(Ordering::Relaxed);
         loop {
-            // Acquire pairs with the Release in `pop`: the zeros that it left are there before we
-            // write over them.
+            // Acquire pairs with the Release in `pop`: the zeros that it left are visible before we overwrite
+            // them.
             let consumed = self.consumed.load(Ordering::Acquire);
-            // `consumed` can be ahead of a stale `at`; then there is space, and the exchange fails.
+            // `consumed` can be ahead of a stale `at`. Then there is space, and the exchange fails.
             if (at + need).saturating_sub(consumed) > self.words.len() as u64 {
                 return Err(Full);
             }
@@ -93,13 +93,13 @@ impl Ring {
         }
         let mut slot = Slot { ring: self, next: at + 1, end: at + need };
         fill(&mut slot);
-        // Release pairs with the Acquire in `peek`: who sees the head sees the payload.
+        // Release pairs with the Acquire in `peek`: whoever sees the head also sees the payload.
         self.word(at).store(need, Ordering::Release);
         Ok(())
     }
 
-    /// Takes the oldest record out into `scratch` (whose old content goes). False when there is none
-    /// that is published.
+    /// Moves the oldest record into `scratch`, replacing its content. Returns false if no record is
+    /// published.
     ///
     /// Only one thread at a time may consume.
     pub fn pop(&self, scratch: &mut Vec<u64>) -> bool {
@@ -113,8 +113,8 @@ impl Ring {
         true
     }
 
-    /// Throws away all there is, also what was claimed and will never be published. Only where nobody
-    /// can be pushing: in a forked child, whose producers stayed in the parent.
+    /// Discards all records, including those that were claimed and will never be published. Call this only
+    /// where nobody can be pushing: in a forked child, whose producers stayed in the parent.
     pub fn forget(&self) {
         let claimed = self.claimed.load(Ordering::Relaxed);
         for place in self.consumed.load(Ordering::Relaxed)..claimed {
@@ -123,25 +123,25 @@ impl Ring {
         self.consumed.store(claimed, Ordering::Release);
     }
 
-    /// The position of the oldest record: the first argument for [`Ring::peek`].
+    /// Returns the position of the oldest record, which is the first argument for [`Ring::peek`].
     #[must_use]
     pub fn oldest(&self) -> u64 {
         self.consumed.load(Ordering::Relaxed)
     }
 
-    /// The position behind the newest record, published or not. Once [`Ring::oldest`] is there, all that was claimed before this
-    /// call has been consumed.
+    /// Returns the position after the newest record, published or not. Once [`Ring::oldest`] reaches it,
+    /// everything that was claimed before this call has been consumed.
     #[must_use]
     pub fn newest(&self) -> u64 {
         self.claimed.load(Ordering::Relaxed)
     }
 
-    /// Copies the record that begins at `at` into `scratch` and leaves it where it is. Returns the place
-    /// of the next record, or `None` if the one at `at` is not published.
+    /// Copies the record at `at` into `scratch` without consuming it. Returns the position of the next
+    /// record, or `None` if the one at `at` is not published.
     ///
-    /// Only the consumer may call it, with [`Ring::oldest`] or what it returned before.
+    /// Only the consumer may call this, with [`Ring::oldest`] or a position that this function returned.
     pub fn peek(&self, at: u64, scratch: &mut Vec<u64>) -> Option<u64> {
-        // After a whole round the place `at` holds the oldest record again.
+        // After a full round, the place of `at` holds the oldest record again.
         if at - self.consumed.load(Ordering::Relaxed) >= self.words.len() as u64 {
             return None;
         }
@@ -157,7 +157,8 @@ impl Ring {
         Some(at + len)
     }
 
-    /// The words counted from `begin` to before `end`, in order: one piece of the ring, or two where it begins anew.
+    /// Returns the words from `begin` up to but excluding `end`, in order: one piece of the ring, or two if
+    /// they wrap around its end.
     fn pieces(&self, begin: u64, end: u64) -> [&[AtomicU64]; 2] {
         let first = begin as usize & (self.words.len() - 1);
         let (len, space) = ((end - begin) as usize, self.words.len() - first);
@@ -173,7 +174,7 @@ impl Ring {
 }
 
 impl Slot<'_> {
-    /// Writes the next word; what does not fit is left out.
+    /// Writes the next word. A word that does not fit is left out.
     #[inline]
     pub fn write(&mut self, word: u64) {
         if self.next < self.end {
@@ -182,15 +183,16 @@ impl Slot<'_> {
         }
     }
 
-    /// Writes as many words as there are and fit. It is faster than writing them one by one. The space is one
-    /// piece of the ring or two, and within a piece there is nothing to check.
+    /// Writes as many of the words as fit. Faster than writing them one by one: the space is one or two
+    /// pieces of the ring, and within a piece there is nothing to check.
     #[inline]
     pub fn extend(&mut self, mut words: impl ExactSizeIterator<Item = u64>) {
         while words.len() > 0 && self.next < self.end {
             let place = self.next as usize & (self.ring.words.len() - 1);
             let space = self.ring.words.get(place..).unwrap_or(&[]);
             let fits = space.len().min(words.len()).min((self.end - self.next) as usize);
-            // The words of the ring lead, so that the iterator loses no word when they end.
+            // The words of the ring come first in the zip, so that the iterator loses no word when they run
+            // out.
             space
                 .iter()
                 .take(fits)

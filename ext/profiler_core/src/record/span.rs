@@ -1,23 +1,25 @@
-//! The span of a distributed trace that a record was taken in.
+//! The span of a distributed trace in which a record was taken.
 
 use ::core::prelude::rust_2021::*;
 
-/// A span of a trace, as OpenTelemetry defines it. Ids are the bytes that go over the wire; a trace whose id is 0 is none.
+/// A span of a trace, as OpenTelemetry defines it. The ids are the bytes that are sent over the wire. A trace
+/// id of 0 means that there is no trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The trace.
     pub trace_id: [u8; 16],
     /// The span within it.
     pub span_id: [u8; 8],
-    /// The span with which this process entered the trace: itself, or the one that all others here are below.
+    /// The span with which this process entered the trace: the span itself, or its ancestor that all other
+    /// spans of the trace in this process are below.
     pub root_id: [u8; 8],
 }
 
 impl Span {
-    /// Words of a span.
+    /// The number of words of a span.
     pub const WORDS: usize = 4;
 
-    /// A span in words of the machine.
+    /// Encodes the span in words of the machine.
     #[inline]
     #[must_use]
     pub fn words(&self) -> [u64; Self::WORDS] {
@@ -30,7 +32,7 @@ impl Span {
         ]
     }
 
-    /// The span of such words; `None` where no trace is.
+    /// Decodes a span from such words. Returns `None` if there is no trace.
     #[inline]
     #[must_use]
     pub fn from_words([low, high, span, root]: [u64; Self::WORDS]) -> Option<Self> {

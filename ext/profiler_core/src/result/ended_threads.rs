@@ -1,9 +1,12 @@
-//! The threads that have ended while sessions ran: the last ones each by itself, those before folded into one for each name.
+//! Threads that ended while sessions ran: the most recent ones one by one, older ones folded into one group
+//! for each name.
 //!
-//! A process may start threads for weeks, and each has rows and a name. `Timeout.timeout` of Ruby 3.1 starts one in each call.
+//! A process may start threads for weeks, and each has rows and a name. `Timeout.timeout` of Ruby 3.1 starts
+//! one in each call.
 //!
-//! The last 256 threads that ended stay apart. Older ones are folded, 256 at once, unless a session keeps a timeline.
-//! With 80,000 threads of one name on Ruby 3.1, RSS grew by 0.5 MB between 20,000 and 80,000, where it had grown by 14.
+//! The last 256 threads that ended stay separate. Older ones are folded, 256 at once, unless a session keeps
+//! a timeline. With 80,000 threads of one name on Ruby 3.1, RSS grew by 0.5 MB between 20,000 and 80,000
+//! threads, where it had grown by 14 MB without folding.
 
 use std::collections::VecDeque;
 
@@ -13,20 +16,20 @@ use rustc_hash::FxBuildHasher;
 use crate::ids::ThreadId;
 use crate::profile::Thread;
 
-/// Threads that are folded at once. As many stay apart.
+/// The number of threads that are folded at once. As many stay separate.
 pub(crate) const FOLDED_AT_ONCE: usize = 256;
 
-/// Names that groups may have; further threads are in the group without a name.
+/// The number of names that groups may have. Further threads belong to the group without a name.
 const MAX_GROUPS: usize = 256;
 
-/// The new ids of threads that are folded.
+/// The new ids of folded threads.
 pub(crate) type Folded = HashMap<ThreadId, ThreadId, FxBuildHasher>;
 
-/// See the module.
+/// The threads that ended while sessions ran, and the groups of those that were folded.
 #[derive(Debug, Default)]
 pub(crate) struct EndedThreads {
     recent: VecDeque<(ThreadId, Thread)>,
-    /// The groups, in the order of their ids.
+    /// The groups in the order of their ids.
     groups: Vec<Thread>,
     by_name: HashMap<String, ThreadId, FxBuildHasher>,
 }
@@ -37,7 +40,7 @@ impl EndedThreads {
         self.recent.push_back((thread, info));
     }
 
-    /// Whether there are enough threads to fold some.
+    /// Returns whether there are enough threads to fold some.
     pub(crate) fn are_many(&self) -> bool {
         self.recent.len() >= 2 * FOLDED_AT_ONCE
     }
@@ -48,7 +51,7 @@ impl EndedThreads {
         oldest.into_iter().map(|(thread, info)| (thread, self.group(&info.name))).collect()
     }
 
-    /// The threads and groups, with their names.
+    /// Iterates over the threads and groups, with their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ThreadId, &Thread)> {
         let groups = self.groups.iter().enumerate().map(|(place, info)| (group_id(place), info));
         self.recent.iter().map(|(thread, info)| (*thread, info)).chain(groups)
@@ -67,7 +70,8 @@ impl EndedThreads {
     }
 }
 
-/// The id of a group. Threads are numbered from the other end, and 4 billion do not fit into a process's life.
+/// Returns the id of a group. Threads are numbered from the other end, and a process does not live long
+/// enough to start 4 billion of them.
 fn group_id(place: usize) -> ThreadId {
     ThreadId(u32::MAX - u32::try_from(place).unwrap_or(u32::MAX))
 }

@@ -1,4 +1,5 @@
-//! The sums of a session whose functions have names: by content, so code that was evaluated again is the same.
+//! The sums of a session whose functions have names. They are keyed by content, so code that was evaluated
+//! again counts as the same code.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -20,7 +21,8 @@ use crate::tables::name_cache::{synthetic, NameCache};
 use crate::tables::stacks::MAX_NODES;
 use crate::text::hex;
 
-/// The sums. In a key here the stack and the set of labels are of these tables, and a class is the place of its name.
+/// Sums by content. In a key here, the stack and the label set refer to these tables, and a class is the
+/// place of its name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NamedSums {
     tables: TableBuilder,
@@ -29,24 +31,24 @@ pub(crate) struct NamedSums {
     weights: Vec<RowSums>,
     labels: Interner<LabelSet, LabelSetId>,
     spans: Spans,
-    /// Records whose stacks were cut, as there were too many different ones.
+    /// The number of records whose stacks were cut because there were too many different ones.
     stacks_refused: u64,
-    /// Sets of labels that became `(other)`, as there were too many.
+    /// The number of label sets that became `(other)` because there were too many.
     labels_refused: u64,
-    /// The functions and nodes of the last part that were known before.
+    /// The numbers of functions and nodes of the last part that were known before.
     reused: (usize, usize),
 }
 
 impl NamedSums {
-    /// The functions and nodes of the last part that those before it had too.
+    /// Returns the numbers of functions and nodes that the last part shares with the parts before it.
     pub(crate) fn reused(&self) -> (usize, usize) {
         self.reused
     }
 
-    /// Adds a part, once `names` knows every handle of it. Returns the new ids of its rows.
+    /// Adds a part once `names` knows every handle of it. Returns the new ids of its rows.
     ///
-    /// Handles that turn out to be one function become one. The VM allocates new objects for a method
-    /// that is defined again on the same line, and the reader means the same method.
+    /// Handles that turn out to be one function are merged. The VM allocates new objects for a method that is
+    /// defined again on the same line, and the reader means the same method.
     pub(crate) fn absorb(&mut self, mut part: Part, names: &NameCache) -> Vec<RowId> {
         let stacks = self.stacks(&mut part, names);
         let labels: HashMap<LabelSetId, LabelSetId, FxBuildHasher> =
@@ -66,7 +68,8 @@ impl NamedSums {
         rows.collect()
     }
 
-    /// The ids of the part's stacks here. Once there are too many, those of the part are one, [`Synthetic::Other`].
+    /// Returns the ids that the part's stacks have here. Once there are too many, all stacks of the part
+    /// become one, [`Synthetic::Other`].
     fn stacks(&mut self, part: &mut Part, names: &NameCache) -> Vec<StackId> {
         let (handles, frames, stacks) = std::mem::take(&mut part.stacks).into_tables();
         let function_of = |handle: u64| names.get(handle).unwrap_or_else(|| synthetic(Synthetic::Unsampled));
@@ -84,7 +87,8 @@ impl NamedSums {
         vec![self.tables.stack(Node { parent: None, frame }); stacks.len()]
     }
 
-    /// The id of a set of labels. Once there are too many, values become `(other)`, and later there are none.
+    /// Returns the id of a label set. Once there are too many, values become `(other)`, and later the set
+    /// becomes empty.
     fn label_set(&mut self, set: &LabelSet) -> LabelSetId {
         let known = self.labels.rows().len();
         if known < MAX_SETS || self.labels.find(set).is_some() {
@@ -96,7 +100,7 @@ impl NamedSums {
         self.labels.intern(if has_space { others } else { LabelSet::EMPTY })
     }
 
-    /// Replaces the ids of threads that have ended, in the rows, by those that they are folded to.
+    /// Replaces the ids of ended threads in the rows by those of their groups.
     pub(crate) fn fold(&mut self, ids: &Folded) {
         let rows = std::mem::take(&mut self.rows).into_rows();
         let weights = std::mem::take(&mut self.weights);
@@ -105,12 +109,13 @@ impl NamedSums {
         }
     }
 
-    /// The threads that rows name.
+    /// Iterates over the threads in the rows.
     pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> + '_ {
         self.rows.rows().iter().flat_map(Key::threads)
     }
 
-    /// The profile, with notes of what was cut. `info` has the threads. The rest of meta, and stats, are left to the caller.
+    /// Converts the sums to a profile, with notes on what was cut. `info` has the threads. The rest of the
+    /// metadata and the stats are left to the caller.
     pub(crate) fn into_profile(
         self,
         measures: Measures,
@@ -204,15 +209,15 @@ impl NamedSums {
     }
 }
 
-/// The number of distinct ids among the first `known` ones of their table.
+/// Returns the number of distinct ids among the first `known` ones of their table.
 fn count_known<I: Id + Ord>(ids: &[I], known: usize) -> usize {
     distinct(ids.iter().copied().filter(|id| id.index() < known)).len()
 }
 
-/// The class of objects that no Ruby code gets to see.
+/// The class of objects that are invisible to Ruby code.
 const INTERNAL: &str = "(internal to Ruby)";
 
-/// The app's labels and ours; where both have a name, the app's.
+/// Combines the app's labels with ours. If both have a name, the app's label wins.
 fn with_own(
     labels: Option<&LabelSet>,
     own: impl Iterator<Item = (&'static str, String)>,

@@ -1,6 +1,7 @@
-//! The sums of a session before names: a part for each generation that the session has met.
+//! The sums of a session before they have names: one part for each generation that the session has met.
 //!
-//! The type is the proof: an exporter takes a [`Profile`], and only resolving makes one of these.
+//! The types prove that the names are resolved: an exporter takes a [`Profile`], and only resolving turns
+//! these sums into one.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -15,34 +16,34 @@ use crate::session::Recorder;
 use crate::tables::generations::Generations;
 use crate::tables::name_cache::NameCache;
 
-/// The fate of a session whose sums are taken.
+/// The fate of the session whose sums are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// It is over.
+    /// The session ends.
     Close,
-    /// It goes on from the same clocks, without these sums.
+    /// The session continues from the same clocks, without these sums.
     Rotate,
-    /// It goes on, and keeps them.
+    /// The session continues and keeps the sums.
     Snapshot,
 }
 
-/// The sums of a session, whose stacks are still in the tables of generations.
+/// The sums of a session whose stacks are still in the tables of generations.
 #[derive(Debug)]
 #[must_use = "a generation stays alive until its results are resolved or forgotten"]
 pub struct Taken {
     measures: Measures,
-    /// The sums that have their names already.
+    /// The sums that already have names.
     named: NamedSums,
-    /// The parts, in the order of time.
+    /// The parts in chronological order.
     parts: Vec<Part>,
     threads: HashMap<ThreadId, Thread, FxBuildHasher>,
 }
 
-/// The sums of a session with their stacks. They have everything but names, and the right to request them.
+/// The sums of a session with their stacks, complete but for the names, with the right to request those.
 #[derive(Debug)]
 #[must_use = "a generation stays alive until its results are resolved or forgotten"]
 pub struct Unresolved {
-    /// The handles that only the VM can name, of each part; they stay marked until
+    /// The handles of each part that only the VM can name. They stay marked until
     /// [`Hub::resolve`](crate::pipeline::hub::Hub::resolve).
     pub unknown: Vec<u64>,
     /// The number of distinct handles of the last part.
@@ -51,7 +52,7 @@ pub struct Unresolved {
 }
 
 impl Taken {
-    /// These sums and parts; `info` has the threads.
+    /// Combines these sums and parts; `info` returns the threads.
     pub(crate) fn new(
         measures: Measures,
         named: NamedSums,
@@ -63,7 +64,7 @@ impl Taken {
         Self { measures, named, parts, threads }
     }
 
-    /// The same, once `copy` has copied all of each part.
+    /// Copies the stacks: `copy` has to copy everything that a part needs.
     pub(crate) fn copied(mut self, copy: impl FnMut(&mut Part)) -> Unresolved {
         self.parts.iter_mut().for_each(copy);
         let unknown = self.parts.iter().flat_map(|it| &it.unknown).copied().collect();
@@ -72,8 +73,8 @@ impl Taken {
 }
 
 impl Unresolved {
-    /// The profile, with the names that `names` has for each part, and the functions of its handles that had no names. `left` is
-    /// called once no generation is needed any more.
+    /// Resolves the sums to a profile. `functions` are the functions of the handles without a name, and
+    /// `names` returns all names of a part. `left` is called once no generation is needed any more.
     pub(crate) fn resolve(
         self,
         functions: Vec<(u64, Function)>,
@@ -82,12 +83,13 @@ impl Unresolved {
     ) -> Profile {
         let Taken { measures, named: mut sums, parts, threads } = self.taken;
         let mut functions = functions.into_iter();
-        // The recorder of a timeline, and the keys of its rows in order, with their new ids. Only the last part can have one.
+        // The recorder of a timeline, and the keys of its rows in order, with their new ids. Only the last
+        // part can have a timeline.
         let (mut recorder, mut rows): (Option<Box<Recorder>>, Vec<(Key, RowId)>) = (None, Vec::new());
         for mut part in parts {
             let names = names(&part, functions.by_ref().take(part.unknown.len()).collect());
             let timeline = part.recorder.take();
-            // They come in the order of their keys.
+            // The keys are sorted.
             let keys = timeline.as_ref().map(|_| part.keys().copied().collect::<Vec<Key>>());
             let ids = sums.absorb(part, &names);
             if let Some(keys) = keys {
@@ -103,7 +105,7 @@ impl Unresolved {
         Profile { timeline, ..sums.into_profile(measures, &threads) }
     }
 
-    /// Leaves the generations. Nothing is named.
+    /// Leaves the generations without naming the sums.
     pub(crate) fn forget(self, generations: &mut Generations) {
         self.taken.parts.iter().for_each(|it| generations.leave(it.generation));
     }

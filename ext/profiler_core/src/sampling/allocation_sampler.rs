@@ -1,19 +1,20 @@
-//! The sampler of allocations: of every window of consecutive objects, one chosen at random.
+//! The sampler of allocations, which picks one object at random from every window of consecutive objects.
 //!
-//! Every object has the same chance, whatever the rhythm in which the program allocates, as each window draws its own
-//! random object. Compared with independent gaps of the same mean, that is as even as chance can be. Each window has
-//! exactly one sample, so a sum varies less, never more. And the weight of a sample is known: the window.
+//! Every object has the same chance, whatever the rhythm in which the program allocates, as each window draws
+//! its own random object. Each window has exactly one sample, so a sum varies less than with independent gaps
+//! of the same mean, never more. And the weight of a sample is known: the window.
 //!
-//! Objects are numbered from 1 on. All that were counted are attributed, at the latest by [`AllocationSampler::close_window`].
+//! Objects are numbered from 1. All counted objects are attributed, at the latest by
+//! [`AllocationSampler::close_window`].
 //!
-//! Windows of bytes work the same way: bytes are numbered, and the object that has the byte that is due is sampled.
-//! So a larger object is sampled more often; one that is larger than a window can be due twice.
+//! Windows of bytes work the same way: bytes are numbered, and the object that contains the due byte is
+//! sampled. So a larger object is sampled more often; one that is larger than a window can be due twice.
 //!
-//! The alternative was independent geometric gaps. With both, each object has the same chance, and two objects of
-//! different windows are sampled independently of each other, so no cycle can fall into step. But a window never has
-//! two samples and never none. So the variance of a sum is that of independent samples within each window alone. It is
-//! never above that of geometric gaps, and far below it where a program has phases. Sums are exact by construction, and
-//! not only on average.
+//! The alternative was independent geometric gaps. With both methods, each object has the same chance, and
+//! two objects of different windows are sampled independently of each other, so no cycle can fall into step.
+//! But a window never has two samples and never none. So the variance of a sum comes only from independent
+//! samples within each window. It is never above that of geometric gaps, and far below it where a program has
+//! phases. Sums are exact by construction, not only on average.
 
 use ::core::prelude::rust_2021::*;
 
@@ -24,19 +25,20 @@ use crate::rng;
 pub enum Window {
     /// A number of objects.
     Objects(u64),
-    /// A number of bytes of their slots.
+    /// A number of bytes of the objects' slots.
     Bytes(u64),
 }
 
 impl Window {
-    /// The size, in objects or bytes.
+    /// Returns the size, in objects or bytes.
     #[must_use]
     pub fn size(self) -> u64 {
         let (Self::Objects(size) | Self::Bytes(size)) = self;
         size
     }
 
-    /// A window that suits two sessions: neither gets fewer samples than requested. No slot is larger than `largest` bytes.
+    /// Returns a window that suits two sessions: neither gets fewer samples than requested. No slot is larger
+    /// than `largest` bytes.
     #[must_use]
     pub fn finest(self, other: Self, largest: u64) -> Self {
         match (self, other) {
@@ -49,10 +51,10 @@ impl Window {
     }
 }
 
-/// Where random numbers begin: any number but 0.
+/// The start of the random numbers: any number but 0.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Samples one object of every window.
+/// A sampler that picks one object of every window.
 #[derive(Debug)]
 pub struct AllocationSampler {
     window: u64,
@@ -66,25 +68,26 @@ pub struct AllocationSampler {
 }
 
 impl AllocationSampler {
-    /// A sampler that has counted nothing. Its first window begins with [`AllocationSampler::close_window`]. It is all zeros, so
-    /// that a static with it takes no space in the library's file.
+    /// A sampler that has counted no objects. Its first window begins with
+    /// [`AllocationSampler::close_window`]. It is all zeros, so that a static with it takes no space in the
+    /// library's file.
     pub const IDLE: Self = Self { window: 0, begins: 0, due: 0, attributed: 0, bits: 0 };
 
-    /// The size of a window.
+    /// Returns the size of a window.
     #[must_use]
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// The number of the object to sample next.
+    /// Returns the number of the object to sample next.
     #[inline]
     #[must_use]
     pub fn due(&self) -> u64 {
         self.due
     }
 
-    /// Moves on to the next window, as the object that was due is there. Returns the weight of the sample before it (0 where
-    /// there was none).
+    /// Advances to the next window because the due object has arrived. Returns the weight of the previous
+    /// sample, or 0 if there was none.
     #[inline]
     pub fn next_sample(&mut self) -> u64 {
         let weight = self.begins - self.attributed;
@@ -94,8 +97,8 @@ impl AllocationSampler {
         weight
     }
 
-    /// Closes the window at `now` counted objects and begins windows of the size `window`. Returns the weight of the last
-    /// sample, which is nobody's where there was none since the last call.
+    /// Closes the window at `now` counted objects and begins windows of the size `window`. Returns the weight
+    /// of the last sample, which belongs to nobody if there was no sample since the last call.
     pub fn close_window(&mut self, now: u64, window: u64) -> u64 {
         let weight = now.saturating_sub(self.attributed);
         self.window = window.max(1);
@@ -113,7 +116,7 @@ impl AllocationSampler {
             0
         } else {
             self.bits = rng::after(self.bits);
-            // The high half of a product is even enough: a window is far below 2^32.
+            // The high half of a product is even enough, as a window is far below 2^32.
             ((self.bits >> 32) * self.window) >> 32
         };
         self.due = self.begins + 1 + offset;
@@ -129,7 +132,7 @@ mod tests {
         AllocationSampler { bits: seed | 1, ..AllocationSampler::IDLE }
     }
 
-    /// The weight of each object of a cycle, over that many objects, and the sum.
+    /// Returns the weight of each object of a cycle, over that many objects, and the sum.
     fn sample_cycle(every: u64, cycle: usize, objects: u64, seed: u64) -> (Vec<u64>, u64) {
         let mut sampler = seeded(seed);
         sampler.close_window(0, every);
@@ -178,7 +181,8 @@ mod tests {
             for seed in 1..=5 {
                 let (sums, _) = sample_cycle(every, cycle, objects, seed << 20);
                 let (share, samples) = (1.0 / cycle as f64, objects as f64 / every as f64);
-                // At most that of as many independent samples; five of them, as there are thousands of shares.
+                // The limit is at most that of as many independent samples: five standard deviations, as
+                // there are thousands of shares.
                 let limit = 5.0 * (share * (1.0 - share) / samples).sqrt();
                 for sum in sums {
                     let off = (sum as f64 / objects as f64 - share).abs();
@@ -228,7 +232,7 @@ mod tests {
 
     #[test]
     fn variance_is_below_that_of_independent_samples() {
-        // Phases ten windows long, half and half.
+        // Phases that are ten windows long, half and half.
         let (every, objects, phase) = (100, 200_000, 1_000);
         let mut squares = 0.0;
         for seed in 1..=200u64 {

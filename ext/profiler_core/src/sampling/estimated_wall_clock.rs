@@ -1,35 +1,41 @@
-//! The wall clock of one thread, estimated from two clocks and ticks where no hook reports waits, as before Ruby 3.3.
+//! The wall clock of one thread, estimated from two clocks and from ticks where no hook reports waits, as
+//! before Ruby 3.3.
 //!
-//! The running time is what the thread's CPU clock says, and the waiting time is the rest of its wall clock. So the sums
-//! are exact. Which stack ran and which waited is sampled. Each tick finds the thread either in a system call that waits,
-//! or not. It takes the part of the time since the last such tick that is of its kind.
+//! The running time is the thread's CPU clock, and the waiting time is the rest of its wall clock, so the
+//! sums are exact. Which stack ran and which waited is sampled. Each tick finds the thread either in a
+//! blocking system call or not. The tick takes the part of the time since the previous tick that is of the
+//! same kind.
 //!
-//! A tick ends such a call with EINTR, so a thread that stands still is spared. If its CPU clock has not moved since the
-//! last poll, it cannot have done anything. Its time is then that of the stack that was sampled last. But a tick itself
-//! moves the clock. So a thread that was found waiting gets a second tick. If it has slept only once in between, it is
-//! still in the same call, and how far a tick moves its clock is known. As that is a guess from then on, the thread gets
-//! another tick ever more seldom: after 8 polls, 64, 512 and so on. A thread that is not in the same call gets a tick at
-//! each poll. Leaving one out because of what a thread did would favour what it does next.
+//! A tick ends such a call with EINTR, so a thread that stands still is spared. If its CPU clock has not
+//! moved since the last poll, the thread cannot have done anything, and the time belongs to the stack that
+//! was sampled last. But a tick itself moves the clock. So a thread that was found waiting gets a second
+//! tick. If it has slept only once in between, it is still in the same call, and we know how far a tick moves
+//! its clock. As this is a guess from then on, the thread gets another tick ever more rarely: after 8 polls,
+//! 64, 512 and so on. A thread that is not in the same call gets a tick at each poll. Leaving out a tick
+//! because of what a thread did would favour what it does next.
 //!
-//! [`poll`](EstimatedWallClock::poll) is for the ticker; [`classify`](EstimatedWallClock::classify),
-//! [`fold`](EstimatedWallClock::fold) and [`commit`](EstimatedWallClock::commit) are for the thread's own handler. Each field
-//! has one of them as its writer, mostly; what both write is a hint.
+//! [`poll`](EstimatedWallClock::poll) is called by the ticker; [`classify`](EstimatedWallClock::classify),
+//! [`fold`](EstimatedWallClock::fold) and [`commit`](EstimatedWallClock::commit) are called by the thread's
+//! own handler. Most fields are written by only one of them; a field that both write is a hint.
 //!
 //! Details that are easy to get wrong:
 //!
-//! * The CPU clock is the thread's, never that of the process, which lags by a kernel tick while a CPU timer is armed.
-//! * The CPU clock alone could not show whether a tick found a wait. In a loop that runs 0.3 ms and sleeps 0.7, every
-//!   interval has both. So the interrupted instruction shows it (`before_3_3/in_call.rs` of the extension).
-//! * When the clock of a thread that stood still moves again, the next tick first records how far the earlier wait was
-//!   seen (`Kind::WaitExtension`). The time between that and the next wait is split in halves between both.
-//! * One signal for each wait is not enough. The signal moves the clock, so it is open whether the thread has gone back
-//!   to the same call or into another. All of a long wait could then go to the short one before it. Hence the second
-//!   tick, and the count of sleeps between both (`ru_nvcsw`).
-//! * Leaving out polls at which less than 0.1 ms of CPU had been used was biased. Of two waits of 0.6 ms in turn, the
-//!   one that followed a computation of 0.1 ms got 71 % of the time.
-//! * Waiting that no tick finds, more than 4 intervals of it, was waiting for a CPU. It goes to the stack that runs
-//!   then. A GC gets the time that the thread has run since its last record.
-//! * A session that starts has all threads polled anew, as it does not know what they wait in.
+//! * The CPU clock is that of the thread, never that of the process, which lags by a kernel tick while a CPU
+//!   timer is armed.
+//! * The CPU clock alone could not show whether a tick found a wait. In a loop that runs for 0.3 ms and
+//!   sleeps for 0.7 ms, every interval has both. So the interrupted instruction shows it
+//!   (`before_3_3/in_call.rs` of the extension).
+//! * When the clock of a thread that stood still moves again, the next tick first records how far the earlier
+//!   wait was seen (`Kind::WaitExtension`). The time between that point and the next wait is split evenly
+//!   between both.
+//! * One signal for each wait is not enough. The signal moves the clock, so we cannot know whether the thread
+//!   has gone back to the same call or into another. All of a long wait could then go to the short one before
+//!   it. Hence the second tick, and the count of sleeps between both (`ru_nvcsw`).
+//! * Leaving out polls at which less than 0.1 ms of CPU time had been used was biased. Of two alternating
+//!   waits of 0.6 ms, the one that followed a computation of 0.1 ms got 71 % of the time.
+//! * Waiting that no tick finds, more than 4 intervals of it, was waiting for a CPU. It goes to the stack
+//!   that runs afterwards. A GC gets the time that the thread has run since its last record.
+//! * A session that starts causes all threads to be polled anew, as it does not know what they wait in.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -39,11 +45,12 @@ use crate::record::WallTimes;
 
 mod clocks;
 
-/// The factor by which a thread is left alone longer, each time that a tick has found it still standing there.
+/// The factor by which a thread is left alone for longer each time a tick finds it still standing in the same
+/// place.
 const PATIENCE: u32 = 8;
-/// No CPU clock stands there.
+/// The value for an unknown CPU clock.
 const UNKNOWN: u64 = u64::MAX;
-/// Waiting of so many intervals that no tick has found was waiting for the CPU.
+/// The number of intervals of waiting without a tick from which it was waiting for the CPU.
 const UNSEEN: u64 = 4;
 
 /// The estimated wall clock of a thread. Times are ns.
@@ -53,49 +60,50 @@ pub struct EstimatedWallClock {
     gc_ns: AtomicU64,
     interval_ns: AtomicU64,
 
-    /// Its running clock at its last record that was no wait.
+    /// The running clock at the last record that was not a wait.
     ran_ns: AtomicU64,
-    /// Its waiting clock up to which all was attributed to a stack.
+    /// The waiting clock up to which all time was attributed to a stack.
     waited_ns: AtomicU64,
-    /// The last record was a wait.
+    /// Whether the last record was a wait.
     waits: AtomicBool,
-    /// The last tick became a record.
+    /// Whether the last tick became a record.
     committed: AtomicBool,
-    /// Its CPU clock after that.
+    /// The CPU clock after that record.
     committed_cpu_ns: AtomicU64,
-    /// The number of its sleeps by then.
+    /// The number of sleeps by then.
     sleeps: AtomicU64,
-    /// Whether it was in the same call as at the tick before.
+    /// Whether the thread was in the same call as at the tick before.
     same_call: AtomicBool,
 
-    /// Its CPU clock at the last poll.
+    /// The CPU clock at the last poll.
     seen_cpu_ns: AtomicU64,
-    /// Whether it was sent a tick then.
+    /// Whether the last poll sent a tick.
     tick_sent: AtomicBool,
-    /// The distance that its CPU clock had moved since the tick before.
+    /// The distance that the CPU clock had moved since the tick before, when that tick was sent.
     sent_ns: AtomicU64,
-    /// Whether it was sent one because it stood still. For the handler.
+    /// Whether the tick was sent because the thread stood still. Read by the handler.
     idle: AtomicBool,
-    /// The number of polls that found it standing still since its last tick, and the number after which it gets another.
+    /// The number of polls that found the thread standing still since its last tick, and the number after
+    /// which it gets another.
     idle_polls: AtomicU32,
     patience: AtomicU32,
-    /// Its waiting clock when it was last found standing still.
+    /// The waiting clock when the thread was last found standing still.
     still_ns: AtomicU64,
 }
 
-/// The meaning of a tick.
+/// The classification of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classification {
-    /// The thread waits.
+    /// Whether the thread waits.
     pub waits: bool,
-    /// Up to here on its waiting clock the time is of the wait that was recorded last.
+    /// The reading of the waiting clock up to which the time belongs to the wait that was recorded last.
     pub before_ns: Option<u64>,
-    /// The thread runs now, and has long been kept from running.
+    /// Whether the thread runs now after having long been kept from running.
     pub starved: bool,
 }
 
 impl EstimatedWallClock {
-    /// A clock that is not measured yet.
+    /// Creates a clock that is not measured yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -119,7 +127,7 @@ impl EstimatedWallClock {
         }
     }
 
-    /// For a new life. Not measured yet.
+    /// Resets the clock for the next life of its thread, not measured yet.
     pub fn reset(&self) {
         self.clocks.reset();
         for clock in [&self.gc_ns, &self.ran_ns, &self.waited_ns, &self.committed_cpu_ns, &self.still_ns] {
@@ -131,7 +139,7 @@ impl EstimatedWallClock {
         self.poll_anew();
     }
 
-    /// Whether the clock is measured.
+    /// Returns whether the clock is measured.
     #[inline]
     #[must_use]
     pub fn is_on(&self) -> bool {
@@ -143,8 +151,8 @@ impl EstimatedWallClock {
         self.interval_ns.store(interval_ns, Relaxed);
     }
 
-    /// Measures from `now_ns` on; the thread's CPU clock stands at `cpu_ns`. If it is measured already, only the interval
-    /// changes. With the GVL.
+    /// Starts measuring at `now_ns`; the thread's CPU clock stands at `cpu_ns`. If the clock is measured
+    /// already, only the interval changes. Must be called with the GVL.
     pub fn turn_on(&self, now_ns: u64, cpu_ns: u64, interval_ns: u64) {
         self.interval_ns.store(interval_ns, Relaxed);
         if self.clocks.start(now_ns, cpu_ns) {
@@ -152,13 +160,13 @@ impl EstimatedWallClock {
         }
     }
 
-    /// Measures no longer.
+    /// Stops measuring.
     pub fn turn_off(&self, now_ns: u64, cpu_ns: u64) {
         self.clocks.stop(now_ns, cpu_ns);
     }
 
-    /// Measures no longer, for good: the thread has ended, as was found out at `now_ns`. What its CPU clock said last is
-    /// known, if it is gone.
+    /// Stops measuring for good: the thread has ended, which was noticed at `now_ns`. If its CPU clock is
+    /// gone, the last known reading is used.
     ///
     /// # Signal safety
     /// Loads and stores.
@@ -170,7 +178,7 @@ impl EstimatedWallClock {
         self.clocks.end(now_ns, cpu_ns.unwrap_or_else(|| seen_ns.max(self.committed_cpu_ns.load(Relaxed))));
     }
 
-    /// The clocks at `now_ns`, when its CPU clock stands at `cpu_ns`.
+    /// Returns the clocks at `now_ns`, when the CPU clock stands at `cpu_ns`.
     ///
     /// # Signal safety
     /// Loads.
@@ -187,19 +195,20 @@ impl EstimatedWallClock {
         }
     }
 
-    /// Has the next poll send a tick: there is a new session, which has not seen what the thread waits in.
+    /// Makes the next poll send a tick: there is a new session, which has not seen what the thread waits in.
     pub fn poll_anew(&self) {
         self.seen_cpu_ns.store(UNKNOWN, Relaxed);
     }
 
-    /// Polls the clocks; the ticker calls it once an interval. True when the thread is to be sent a tick.
+    /// Polls the clocks. Called by the ticker once per interval. Returns true if a tick should be sent to the
+    /// thread.
     pub fn poll(&self, now_ns: u64, cpu_ns: u64) -> bool {
         let seen_ns = self.seen_cpu_ns.swap(cpu_ns, Relaxed);
         let tick_sent = self.tick_sent.swap(false, Relaxed);
         let moved_ns = cpu_ns.saturating_sub(self.committed_cpu_ns.load(Relaxed));
         let mut idle = false;
         if tick_sent && seen_ns != UNKNOWN {
-            // What the tick before has cost it is known once two have found it in the same call.
+            // How far a tick moves the clock is known once two ticks have found the thread in the same call.
             let same_call = self.committed.load(Relaxed) && self.same_call.load(Relaxed);
             if same_call && moved_ns <= 2 * self.sent_ns.load(Relaxed) {
                 return self.note_idle(now_ns, cpu_ns);
@@ -229,23 +238,24 @@ impl EstimatedWallClock {
         false
     }
 
-    /// Classifies a tick that found the thread in a system call that waits, or not. The clocks are at `walls`.
+    /// Classifies a tick that found the thread in a blocking system call or not. The clocks stand at `walls`.
     ///
     /// # Signal safety
     /// Loads, and an exchange.
     #[inline]
     pub fn classify(&self, walls: &WallTimes, in_call: bool) -> Classification {
         let now_ns = walls.waiting_ns;
-        // It may be kept from running in other ways: by other processes, or by a disk.
+        // The thread may be kept from running in other ways: by other processes, or by a disk.
         let idle = self.idle.swap(false, Relaxed);
         let waits = in_call || idle;
         let attributed_ns = self.waited_ns.load(Relaxed);
         let before_ns = match (self.waits.load(Relaxed), waits) {
             (false, _) => None,
             (true, false) => Some(now_ns),
-            // Since the last tick, so all of that is of the stack of now.
+            // The thread has stood still since the last tick, so all of that time belongs to the current
+            // stack.
             (true, true) if idle => None,
-            // The one ended and the other began somewhere between.
+            // The earlier wait ended and the next one began somewhere in between.
             (true, true) => {
                 let still_ns = self.still_ns.load(Relaxed).clamp(attributed_ns.min(now_ns), now_ns);
                 Some(still_ns + (now_ns - still_ns) / 2)
@@ -268,13 +278,14 @@ impl EstimatedWallClock {
         self.gc_ns.store(walls.gc_ns, Relaxed);
     }
 
-    /// Begins a new account: a GC that is found later does not get what ran before. A tick that comes between takes a part
-    /// of that GC's share, and changes no sum.
+    /// Begins a new account, so that a GC found later does not get the time that ran before. A tick in
+    /// between takes a part of that GC's time, but changes no sum.
     pub fn apportion(&self, walls: &WallTimes) {
         self.ran_ns.fetch_max(walls.running_ns, Relaxed);
     }
 
-    /// Notes that a wait was recorded at its end: what comes is another one's. The CPU clock stands at `cpu_ns` now.
+    /// Notes that a wait was recorded at its end, so what follows is another wait. The CPU clock stands at
+    /// `cpu_ns` now.
     ///
     /// # Signal safety
     /// Stores.
@@ -287,8 +298,8 @@ impl EstimatedWallClock {
         self.committed.store(true, Relaxed);
     }
 
-    /// Notes that the tick has become a record. The CPU clock stands at `cpu_ns` now; the thread has slept `sleeps` times in
-    /// its life.
+    /// Notes that the tick has become a record. The CPU clock stands at `cpu_ns` now, and the thread has
+    /// slept `sleeps` times in its life.
     ///
     /// # Signal safety
     /// Stores.

@@ -1,7 +1,8 @@
-//! The table of live objects: those that were sampled and are not freed yet, by address.
+//! The table of live objects: sampled objects that have not been freed yet, by address.
 //!
-//! It is allocated once, with its whole capacity. Nothing here allocates afterwards, as hooks write to it where objects
-//! are allocated and freed. Most objects that are freed are not in it, so a small table of counts is checked first.
+//! The table is allocated once, with its whole capacity. Nothing here allocates afterwards, as hooks write to
+//! it where objects are allocated and freed. Most freed objects are not in the table, so a small table of
+//! counts is checked first.
 
 use ::core::prelude::rust_2021::*;
 use ::std::boxed::Box;
@@ -15,19 +16,19 @@ use crate::record::ObjectId;
 /// A live object and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveObject {
-    /// Its slot in the table, and the slot's generation.
+    /// The object's slot in the table, and the slot's generation.
     pub id: ObjectId,
-    /// Objects.
+    /// The weight in objects.
     pub objects: u64,
-    /// Bytes.
+    /// The weight in bytes.
     pub bytes: u64,
-    /// The number of garbage collections before its allocation.
+    /// The number of garbage collections before the allocation.
     pub allocated_at: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// 0 in a free slot.
+    /// The address; 0 in a free slot.
     address: u64,
     objects: u64,
     bytes: u64,
@@ -41,9 +42,10 @@ struct Entry {
 #[derive(Debug)]
 pub struct LiveObjects {
     entries: Box<[Entry]>,
-    /// Slots plus one, by the hash of the address; open addressing.
+    /// Slots plus one, by the hash of the address, with open addressing.
     index: Box<[u32]>,
-    /// The number of live objects with that hash, roughly; what has once been too many to count stays so.
+    /// The approximate number of live objects with that hash. A count that has overflowed stays at its
+    /// maximum.
     filter: Box<[u8]>,
     /// The first free slot below `used`, plus one.
     free: u32,
@@ -52,16 +54,18 @@ pub struct LiveObjects {
     refused: u64,
 }
 
-/// A cache line's worth of them has the counts of so many addresses that collisions are seldom.
+/// The number of counts: so many that two addresses seldom share one.
 const FILTER: usize = 1 << 16;
 const FULL: u8 = u8::MAX;
 
 impl LiveObjects {
-    /// A table for `capacity` objects, a power of two below 2^31. `None` if there is no memory for it.
+    /// Creates a table for `capacity` objects, a power of two below 2^31. Returns `None` if there is not
+    /// enough memory.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Option<Self> {
         let capacity = capacity.clamp(2, 1 << 30).next_power_of_two();
-        // A failure to allocate zeroed memory would end the process, so the same space is reserved before.
+        // Failing to allocate zeroed memory would end the process, so we first try to reserve the same
+        // amount.
         let bytes = capacity * (size_of::<Entry>() + 2 * size_of::<u32>()) + FILTER;
         Vec::<u8>::new().try_reserve_exact(bytes).ok()?;
         Some(Self {
@@ -78,7 +82,7 @@ impl LiveObjects {
     /// Empties the table.
     pub fn clear(&mut self) {
         for entry in self.entries.iter_mut().take(self.used as usize) {
-            // Generations go on: an id is never given twice.
+            // Generations continue, so an id is never reused.
             *entry = Entry { generation: entry.generation, ..Entry::default() };
         }
         self.index.fill(0);
@@ -86,26 +90,26 @@ impl LiveObjects {
         (self.free, self.used, self.live, self.refused) = (0, 0, 0, 0);
     }
 
-    /// The number of live objects.
+    /// Returns the number of live objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.live as usize
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no live objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
 
-    /// The number of objects for which it had no free slot since it was cleared.
+    /// Returns the number of objects for which there was no free slot since the table was cleared.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Adds the object at `address`, allocated after `allocated_at` garbage collections. An object that was there is gone, as an
-    /// address has one at a time. `None` if no slot is free.
+    /// Adds the object at `address`, allocated after `allocated_at` garbage collections. An object that was
+    /// there before is gone, as an address holds one object at a time. Returns `None` if no slot is free.
     pub fn insert(&mut self, address: u64, allocated_at: u64) -> Option<ObjectId> {
         self.remove(address);
         let slot = match self.free.checked_sub(1) {
@@ -130,7 +134,7 @@ impl LiveObjects {
         Some(ObjectId { slot, generation })
     }
 
-    /// Sets the weight of the object, if it is still there.
+    /// Sets the weight of an object if it is still in the table.
     pub fn set_weight(&mut self, id: ObjectId, objects: u64, bytes: u64) {
         let entry = self.entries.get_mut(id.slot as usize);
         if let Some(entry) = entry.filter(|it| it.generation == id.generation) {
@@ -138,7 +142,7 @@ impl LiveObjects {
         }
     }
 
-    /// Removes the object at `address`. True if it was in the table.
+    /// Removes the object at `address`. Returns true if it was in the table.
     #[inline]
     pub fn remove(&mut self, address: u64) -> bool {
         let hash = hash(address);
@@ -160,7 +164,7 @@ impl LiveObjects {
         true
     }
 
-    /// All live objects.
+    /// Iterates over all live objects.
     pub fn iter(&self) -> impl Iterator<Item = LiveObject> + '_ {
         let entries = self.entries.iter().take(self.used as usize).enumerate();
         entries.filter(|(_, it)| it.address != 0).map(|(slot, it)| LiveObject {
@@ -171,7 +175,7 @@ impl LiveObjects {
         })
     }
 
-    /// Updates the addresses after objects were moved: `moved` maps the old one to the new.
+    /// Updates the addresses after objects were moved; `moved` maps an old address to the new one.
     pub fn relocate(&mut self, mut moved: impl FnMut(u64) -> u64) {
         self.index.fill(0);
         self.filter.fill(0);
@@ -199,7 +203,7 @@ impl LiveObjects {
         }
     }
 
-    /// The position in the index, and the slot.
+    /// Finds an address: its position in the index, and its slot.
     fn find(&self, address: u64, hash: u64) -> Option<(usize, u32)> {
         let mut at = self.home(hash);
         loop {
@@ -211,7 +215,7 @@ impl LiveObjects {
         }
     }
 
-    /// Moves up the entries that stand behind a gap only because there was none.
+    /// Moves entries forward that are behind the gap only because the gap was occupied.
     fn close_gap(&mut self, mut gap: usize) {
         let mut at = gap;
         loop {
@@ -219,7 +223,8 @@ impl LiveObjects {
             let Some(slot) = self.index.get(at).and_then(|it| it.checked_sub(1)) else { break };
             let address = self.entries.get(slot as usize).map_or(0, |it| it.address);
             let home = self.home(hash(address));
-            // How far each is from home, seen from there: only backwards, and not past it.
+            // Compare how far `at` is from home and from the gap: an entry only moves backwards, and not past
+            // its home.
             let mask = self.index.len() - 1;
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(gap) & mask {
                 self.index.swap(gap, at);
@@ -239,7 +244,7 @@ impl LiveObjects {
         (at + 1) & (self.index.len() - 1)
     }
 
-    /// Whether every entry can be found, and nothing else is in the index. For tests.
+    /// Returns whether every entry can be found and the index has no others. For tests.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let entries = self.entries.iter().take(self.used as usize);

@@ -1,6 +1,6 @@
-//! The choice of the events that become samples. Safe in a handler.
+//! The choice of the events that become samples. Safe to use in a handler.
 //!
-//! Nothing here calls anything of the VM or the system.
+//! Nothing here calls the VM or the system.
 
 pub mod allocation_sampler;
 pub mod estimated_wall_clock;

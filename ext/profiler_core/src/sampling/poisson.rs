@@ -1,26 +1,29 @@
-//! A clock that is measured where its segments end, with the decision which of these segments is sampled.
+//! A clock that is measured where its segments end, and the decision which of these segments are sampled.
 //!
-//! A segment that is far longer than a record costs is always sampled, and its sample weighs what it lasted, to the
-//! nanosecond. Shorter ones are sampled by chance: thresholds lie on their part of the clock as Poisson arrivals, the
-//! interval apart on average and in no rhythm, and a segment is sampled if a threshold lies in it.
+//! A segment whose length far exceeds the overhead of a record is always sampled, and its sample weighs
+//! exactly as many nanoseconds as it lasted. Shorter segments are sampled at random: thresholds lie on their
+//! part of the clock as Poisson arrivals, the interval apart on average and in no rhythm, and a segment is
+//! sampled if a threshold lies in it.
 //!
-//! The weight of a sample by chance ends at the last of its thresholds; the time after that is for the next one. So the
-//! segments of one stack get, on average, as much as they are long, and all is attributed. (If the sample at hand got
-//! the rest of a longer segment, the short one after it would lack that time. With segments of 0.8 ms and 0.1 ms in
-//! turn, at 1 ms, the short ones got a fraction of their share.)
+//! The weight of a random sample ends at the last of its thresholds; the time after that is for the next
+//! sample. So the segments of one stack get, on average, as much as they are long, and all time is
+//! attributed. (If the current sample got the rest of a longer segment, the short one after it would lack
+//! that time. With alternating segments of 0.8 ms and 0.1 ms, at 1 ms, the short ones got a fraction of their
+//! share.)
 //!
-//! Thresholds at fixed distances would fall into step with a program: two waits of 0.6 ms in turn got 0 and 100 % at 1
-//! ms.
+//! Thresholds at fixed distances would fall into step with a program: two alternating waits of 0.6 ms got 0
+//! and 100 % at 1 ms.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::rng;
 
-/// The interval of a wall clock of which no wait is to be sampled, ns: 100 days.
+/// The interval of a wall clock whose waits are not to be sampled, ns: 100 days.
 pub const UNSAMPLED_NS: u64 = 1 << 53;
-/// From this length on a segment is sampled for itself, ns. A record costs a thousandth of that. With intervals of more than
-/// [`WIDE_NS`], as the governor sets them, it is a tenth of the interval.
+/// The length from which a segment is always sampled, ns. The overhead of a record is a thousandth of that.
+/// With intervals of more than [`WIDE_NS`], which the governor may set, the length is a tenth of the
+/// interval.
 const WHOLE_NS: u64 = 1_000_000;
 const WIDE_NS: u64 = 10 * WHOLE_NS;
 
@@ -28,11 +31,11 @@ const WIDE_NS: u64 = 10 * WHOLE_NS;
 #[derive(Debug)]
 pub(crate) struct PoissonSampler {
     ns: AtomicU64,
-    /// The part of it that segments sampled for themselves have.
+    /// The part of the clock that belongs to segments which were sampled for their length.
     whole_ns: AtomicU64,
-    /// The next threshold, on what is left.
+    /// The next threshold, on the rest of the clock.
     threshold_ns: AtomicU64,
-    /// The last threshold of the last sample by chance, on what is left.
+    /// The last threshold of the last random sample, on the rest of the clock.
     attributed_ns: AtomicU64,
 }
 
@@ -52,24 +55,24 @@ impl PoissonSampler {
         }
     }
 
-    /// The reading of the clock.
+    /// Returns the reading of the clock.
     #[inline]
     pub(crate) fn ns(&self) -> u64 {
         self.ns.load(Relaxed)
     }
 
-    /// The reading up to which samples account for the clock.
+    /// Returns the reading up to which samples account for the clock.
     #[inline]
     pub(crate) fn attributed_ns(&self) -> u64 {
         self.whole_ns.load(Relaxed) + self.attributed_ns.load(Relaxed)
     }
 
-    /// Moves the clock without a sample.
+    /// Advances the clock without a sample.
     pub(crate) fn set(&self, ns: u64) {
         self.ns.store(ns, Relaxed);
     }
 
-    /// Ends a segment, which brings the clock to `ns`. True when that segment is to be sampled.
+    /// Ends a segment, which brings the clock to `ns`. Returns true if the segment should be sampled.
     #[inline]
     pub(crate) fn end_segment(&self, ns: u64, intervals: &Intervals) -> bool {
         let length_ns = ns.saturating_sub(self.ns());
@@ -83,7 +86,8 @@ impl PoissonSampler {
         if short_ns < first_ns {
             return false;
         }
-        // Seen from here the thresholds lie as far apart as in the other direction: no need to go through them all.
+        // Looking back from here, the thresholds are as far apart as in the other direction, so there is no
+        // need to go through all of them.
         self.attributed_ns.store(first_ns.max(short_ns.saturating_sub(intervals.draw_ns())), Relaxed);
         self.draw(intervals);
         true
@@ -94,7 +98,7 @@ impl PoissonSampler {
         self.threshold_ns.store(self.short_ns() + intervals.draw_ns(), Relaxed);
     }
 
-    /// The part of the clock that is sampled by chance.
+    /// Returns the part of the clock that is sampled at random.
     fn short_ns(&self) -> u64 {
         self.ns().saturating_sub(self.whole_ns.load(Relaxed))
     }
@@ -112,12 +116,13 @@ impl Intervals {
         Self { mean_ns: AtomicU64::new(0), bits: AtomicU64::new(0) }
     }
 
-    /// Sets their mean. True when it was another.
+    /// Sets the mean. Returns true if it has changed.
     pub(crate) fn set_mean(&self, mean_ns: u64) -> bool {
         self.mean_ns.swap(mean_ns, Relaxed) != mean_ns
     }
 
-    /// The length from which on a segment is sampled for itself, ns; no segment is as long where none is to be sampled.
+    /// Returns the length from which a segment is always sampled, ns. If none should be sampled, no segment
+    /// is that long.
     #[inline]
     fn whole_ns(&self) -> u64 {
         match self.mean_ns.load(Relaxed) {
@@ -131,7 +136,7 @@ impl Intervals {
     fn draw_ns(&self) -> u64 {
         let mut bits = self.bits.load(Relaxed);
         if bits == 0 {
-            // A seed of its own for each, from where it lies.
+            // Each clock gets a seed of its own, from its address.
             bits = (::core::ptr::from_ref(self) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         }
         bits = rng::after(bits);
@@ -146,7 +151,7 @@ mod tests {
     use ::std::vec::Vec;
     use ::std::{assert, assert_eq};
 
-    /// The weights of two segments in turn, as shares of the whole, over some 40,000 thresholds.
+    /// Returns the weights of two alternating segments, as shares of the whole, over some 40,000 thresholds.
     fn shares(segments_ns: [u64; 2], mean_ns: u64) -> [f64; 2] {
         let (clock, intervals) = (PoissonSampler::new(), Intervals::new());
         intervals.set_mean(mean_ns);

@@ -1,15 +1,18 @@
-//! The wall clock of one thread, in four parts: running, waiting, waiting for the GVL, collecting garbage.
+//! The wall clock of one thread, in four parts: running, waiting, waiting for the GVL, and collecting
+//! garbage.
 //!
-//! Three of them are measured where they end; running is what is left. That a thread blocks is provisional: only
-//! when it says that it is ready, or runs again, was it a wait. If it blocks again instead, it has been running.
+//! Three of the parts are measured where they end; running is the rest. When a thread blocks, this is
+//! provisional: only once it reports that it is ready, or runs again, was it a wait. If it blocks again
+//! instead, it has been running.
 //!
-//! The thread itself writes it, in hooks of the VM; only `ready_ns` is written by whoever wakes it. The thread's own
-//! handler reads it, and may have interrupted a hook. So what has ended is added first, and what is open is cleared
-//! after. In between running looks shorter than it is, and catches up.
+//! The thread itself writes the clock, in hooks of the VM; only `ready_ns` is written by whoever wakes the
+//! thread. The thread's own handler reads the clock, and may have interrupted a hook. So a part that has
+//! ended is added first, and the open part is cleared afterwards. In between, running looks shorter than it
+//! is, and catches up.
 //!
-//! Each part is a clock that only goes forward and stands in every record, so sessions with different spans can read
-//! the same record. A tick moves the running clock on, a wait record the two clocks of waiting, and a GC record that of
-//! GC.
+//! Each part is a clock that only goes forward and is in every record, so sessions that run at different
+//! times can read the same record. A tick advances the running clock, a wait record the two clocks of
+//! waiting, and a GC record that of GC.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -17,7 +20,7 @@ use ::core::sync::atomic::{compiler_fence, AtomicU64, Ordering::Relaxed, Orderin
 use crate::record::{State, WallTimes};
 use crate::sampling::poisson::{Intervals, PoissonSampler};
 
-/// The measured wall clock of a thread. Times are on the monotonic clock, ns; 0 is never.
+/// The measured wall clock of a thread. Times are on the monotonic clock, ns; 0 means never.
 #[derive(Debug)]
 pub struct WallClock {
     /// The start of the measurement.
@@ -28,11 +31,11 @@ pub struct WallClock {
     gvl: PoissonSampler,
     gc: PoissonSampler,
     intervals: Intervals,
-    /// The time at which it blocked.
+    /// The time at which the thread blocked.
     blocked_ns: AtomicU64,
-    /// The time from which it could have gone on.
+    /// The time from which the thread could have continued.
     ready_ns: AtomicU64,
-    /// The time at which it began to collect garbage.
+    /// The time at which the thread began to collect garbage.
     gc_since_ns: AtomicU64,
 }
 
@@ -43,7 +46,7 @@ impl Default for WallClock {
 }
 
 impl WallClock {
-    /// A clock that is not measured yet.
+    /// Creates a clock that is not measured yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -59,7 +62,7 @@ impl WallClock {
         }
     }
 
-    /// For a new life. Not measured yet.
+    /// Resets the clock for the next life of its thread, not measured yet.
     pub fn reset(&self) {
         self.on_since_ns.store(0, Relaxed);
         self.before_ns.store(0, Relaxed);
@@ -77,15 +80,15 @@ impl WallClock {
         }
     }
 
-    /// Whether it is measured.
+    /// Returns whether the clock is measured.
     #[inline]
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.on_since_ns.load(Relaxed) != 0
     }
 
-    /// Measures from `now_ns` on. A thread that is not `running` has been waiting until it says otherwise. If it is
-    /// measured already, only the interval changes. With the GVL.
+    /// Starts measuring at `now_ns`. A thread that is not `running` counts as waiting until it reports
+    /// otherwise. If the clock is measured already, only the interval changes. Must be called with the GVL.
     pub fn turn_on(&self, now_ns: u64, interval_ns: u64, running: bool) {
         let changed = self.intervals.set_mean(interval_ns);
         if !self.is_on() {
@@ -100,20 +103,20 @@ impl WallClock {
         self.samplers().for_each(|it| it.draw(&self.intervals));
     }
 
-    /// Changes the interval of the thresholds that are drawn from now on.
+    /// Changes the interval for thresholds drawn from now on.
     pub fn set_interval(&self, interval_ns: u64) {
         let _ = self.intervals.set_mean(interval_ns);
     }
 
-    /// Measures a thread that begins to run at `now_ns`, and has waited for the GVL to do so since `start_ns`. Returns what of
-    /// that is to be recorded. `tick_ns` as for [`WallClock::resume`].
+    /// Starts measuring a thread that begins to run at `now_ns` and has waited for the GVL since `start_ns`.
+    /// Returns the parts of that wait that should be recorded. `tick_ns` is as for [`WallClock::resume`].
     pub fn turn_on_at_start(&self, start_ns: u64, now_ns: u64, interval_ns: u64, tick_ns: u64) -> Due {
         self.turn_on(start_ns, interval_ns, true);
         let gvl = self.gvl.end_segment(now_ns - start_ns, &self.intervals);
         Due { waiting: false, gvl, ready_ns: start_ns, ticked: tick_ns >= start_ns }
     }
 
-    /// Measures no longer. With the GVL, or on the thread itself.
+    /// Stops measuring. Must be called with the GVL, or on the thread itself.
     pub fn turn_off(&self, now_ns: u64) {
         if self.is_on() {
             let walls = self.read(now_ns);
@@ -126,7 +129,7 @@ impl WallClock {
         }
     }
 
-    /// The four clocks at `now_ns`, with what is open counted up to then.
+    /// Returns the four clocks at `now_ns`, with an open part counted up to then.
     ///
     /// # Signal safety
     /// Loads.
@@ -152,7 +155,7 @@ impl WallClock {
         WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
     }
 
-    /// Whether it blocks, or waits for the GVL.
+    /// Returns whether the thread is blocked or waits for the GVL.
     ///
     /// # Signal safety
     /// A load.
@@ -169,14 +172,14 @@ impl WallClock {
         self.blocked_ns.store(now_ns, Relaxed);
     }
 
-    /// Notes that it could go on if it had the GVL. Called by whoever wakes it.
+    /// Notes that the thread could continue if it had the GVL. Called by whoever wakes it.
     #[inline]
     pub fn ready(&self, now_ns: u64) {
         self.ready_ns.store(now_ns, Relaxed);
     }
 
-    /// Notes that it goes on. `tick_ns` is the time of the last tick of any thread with the GVL. Returns the parts of the wait
-    /// ending here that are to be recorded.
+    /// Notes that the thread continues. `tick_ns` is the time of the last tick of any thread with the GVL.
+    /// Returns the parts of the wait ending here that should be recorded.
     #[inline]
     pub fn resume(&self, now_ns: u64, tick_ns: u64) -> Due {
         if !self.is_blocked() {
@@ -192,7 +195,7 @@ impl WallClock {
         Due { waiting, gvl, ready_ns, ticked }
     }
 
-    /// The time since which it waits for the GVL; 0 if it does not.
+    /// Returns the time since which the thread has waited for the GVL; 0 if it does not wait for it.
     ///
     /// # Signal safety
     /// Two loads.
@@ -207,7 +210,8 @@ impl WallClock {
         }
     }
 
-    /// The state that it is in, and the time since which it is, ns. That is 0 if it is not measured, as for running.
+    /// Returns the state of the thread, and the time since which it has been in that state, ns. The time is 0
+    /// if it is not measured, as for running.
     #[must_use]
     pub fn doing(&self) -> (State, u64) {
         match (self.gc_since_ns.load(Relaxed), self.gvl_wait_since_ns(), self.blocked_since_ns()) {
@@ -218,14 +222,14 @@ impl WallClock {
         }
     }
 
-    /// The time at which it blocked; 0 if it runs.
+    /// Returns the time at which the thread blocked; 0 if it runs.
     #[inline]
     #[must_use]
     pub fn blocked_since_ns(&self) -> u64 {
         self.blocked_ns.load(Relaxed)
     }
 
-    /// Whether it is collecting garbage.
+    /// Returns whether the thread is collecting garbage.
     ///
     /// # Signal safety
     /// A load.
@@ -235,13 +239,13 @@ impl WallClock {
         self.gc_since_ns.load(Relaxed) != 0
     }
 
-    /// Notes that it begins to collect garbage.
+    /// Notes that the thread begins to collect garbage.
     #[inline]
     pub fn enter_gc(&self, now_ns: u64) {
         self.gc_since_ns.store(now_ns, Relaxed);
     }
 
-    /// Notes that it is done with that. True when this GC is to be sampled.
+    /// Notes that the thread has finished collecting garbage. Returns true if this GC should be sampled.
     #[inline]
     pub fn exit_gc(&self, now_ns: u64) -> bool {
         let due = self.gc.end_segment(self.read(now_ns).gc_ns, &self.intervals);
@@ -250,8 +254,8 @@ impl WallClock {
         due
     }
 
-    /// The clocks for the record of a segment that has just ended. `now` has the whole of it, the result as much as the record
-    /// weighs.
+    /// Returns the clocks for the record of a segment that has just ended. `now` includes the whole segment,
+    /// the result only as much as the record weighs.
     #[inline]
     #[must_use]
     pub fn attributed(&self, now: &WallTimes) -> WallTimes {
@@ -261,14 +265,14 @@ impl WallClock {
     }
 }
 
-/// The parts of a wait that are to be recorded.
+/// The parts of a wait that should be recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
-    /// The time that it was blocked.
+    /// Whether to record the time that the thread was blocked.
     pub waiting: bool,
-    /// The time that it then waited for the GVL.
+    /// Whether to record the time that the thread then waited for the GVL.
     pub gvl: bool,
-    /// The time from which on it did, ns; 0 if it did not.
+    /// The time from which the thread waited for the GVL, ns; 0 if it did not.
     pub ready_ns: u64,
     /// Whether a thread with the GVL ticked meanwhile.
     pub ticked: bool,

@@ -1,18 +1,18 @@
 //! The sums of a session so far: weights by stack, thread, labels and state.
 //!
-//! Law 1 lives here. For each thread a session keeps the clocks up to which it has attributed every nanosecond
-//! to a stack. They are the CPU clock, and if it measures the wall clock the parts of that. A record moves
-//! the clocks of its kind on, and its own stack gets the differences. When the thread ends or the session
-//! closes, the rest goes to the last stack that had the like. If there is none, it goes to `(unsampled)`. So
-//! the sums of a thread are always the thread's own clocks.
+//! Law 1 is implemented here. For each thread, a session keeps the clocks up to which it has attributed every
+//! nanosecond to a stack: the CPU clock and, if the session measures wall-clock time, the parts of the wall
+//! clock. A record advances the clocks of its kind, and its own stack gets the differences. When the thread
+//! ends or the session closes, the rest goes to the last stack that had time of that kind, or to
+//! `(unsampled)` if there is none. So the sums of a thread always equal the thread's own clocks.
 //!
-//! A session that selects labels or a scope counts a thread only while it is inside. That is from the switch
-//! that brings them to the one that takes them away.
+//! A session that selects labels or a scope counts a thread only while it is inside: from the switch that
+//! sets them to the one that removes them.
 //!
-//! Clocks are absolute and differences are taken here. So the time of a dropped tick is carried without further work,
-//! and sessions with different intervals read the same records. A pause finishes every thread, and the account goes on
-//! at the clocks of `resume`. The time left when a thread crosses out of the session's labels goes to its last stack
-//! under these labels, else to `(unsampled)`.
+//! Clocks are absolute, and differences are computed here. So the time of a dropped tick is carried without
+//! further work, and sessions with different intervals read the same records. A pause finishes every thread,
+//! and the account continues at the clocks of `resume`. The time left when a thread leaves the session's
+//! labels goes to its last stack under these labels, or to `(unsampled)`.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -34,7 +34,7 @@ use account::{forward, Account};
 pub use account::{FirstClocks, LastClocks};
 use objects::Objects;
 
-/// The sums of one session, and an account for each thread.
+/// The sums of one session, with an account for each thread.
 #[derive(Clone, Debug)]
 pub struct Aggregate {
     measures: Measures,
@@ -43,18 +43,19 @@ pub struct Aggregate {
     starts_inside: bool,
     weights: HashMap<Key, RowSums, FxBuildHasher>,
     accounts: HashMap<ThreadId, Account, FxBuildHasher>,
-    /// Records the timeline, if the session keeps one.
+    /// The recorder of the timeline, if the session keeps one.
     pub(crate) recorder: Option<Box<Recorder>>,
-    /// Monotonic clock of what is counted now, ns.
+    /// The monotonic clock of the record being counted, ns.
     now_ns: u64,
     objects: Objects,
-    /// The spans that the rows name, if the session keeps them apart.
+    /// The spans of the rows, if the session keeps them apart.
     pub(crate) spans: Option<Spans>,
 }
 
 impl Aggregate {
-    /// The aggregate of a session that starts at `started_ns` on the monotonic clock, with the threads that exist
-    /// then. Others count from their start if `starts_inside`, else from where they enter the session's labels or scope.
+    /// Creates the aggregate of a session that starts at `started_ns` on the monotonic clock, with the
+    /// threads that exist then. Other threads count from their start if `starts_inside`, otherwise from where
+    /// they enter the session's labels or scope.
     pub fn new(
         measures: Measures,
         started_ns: u64,
@@ -70,8 +71,8 @@ impl Aggregate {
         new
     }
 
-    /// Resumes at `started_ns` after a pause, with the threads that exist then. What a thread did
-    /// meanwhile is not counted.
+    /// Resumes at `started_ns` after a pause, with the threads that exist then. Time that a thread spent
+    /// during the pause is not counted.
     pub fn resume(&mut self, started_ns: u64, threads: impl IntoIterator<Item = FirstClocks>) {
         self.started_ns = started_ns;
         let before = std::mem::take(&mut self.accounts);
@@ -86,7 +87,7 @@ impl Aggregate {
         self.accounts = threads.into_iter().map(account).collect();
     }
 
-    /// Switches the thread of `header` into the session's labels and scope, or out of them.
+    /// Moves the thread of `header` into the session's labels and scope, or out of them.
     pub fn switch(&mut self, header: &Header, inside: bool) {
         let stays_outside = !inside && !self.starts_inside && !self.accounts.contains_key(&header.thread);
         if header.monotonic_ns < self.started_ns || stays_outside {
@@ -108,7 +109,7 @@ impl Aggregate {
         }
     }
 
-    /// Records one record, unless it is from before the start or of what the session does not measure.
+    /// Adds a record, unless it is from before the start or of a kind that the session does not measure.
     pub fn record(&mut self, kind: Kind, header: &Header, stack: Option<StackId>) {
         let Measures { cpu, wall, runnable, .. } = self.measures;
         let ours = match kind {
@@ -117,7 +118,7 @@ impl Aggregate {
             | Kind::GvlWait { .. }
             | Kind::Holder { .. }
             | Kind::Dump { .. } => false,
-            // Off the GVL a tick says nothing of the wall clock.
+            // While the thread does not hold the GVL, a tick says nothing about the wall clock.
             Kind::Tick => cpu || wall && header.state != State::Waiting,
             Kind::Wait | Kind::WaitExtension | Kind::Block { .. } | Kind::GvlFree => wall,
             Kind::Gc { ticked, .. } => wall || cpu && ticked,
@@ -132,7 +133,7 @@ impl Aggregate {
         let account = self.account(&LastClocks::of(header));
         let mut blocked_ns = 0;
         if runnable && matches!(header.state, State::Running | State::Gc | State::Blocked) {
-            // The record of a GC has only as much of it as it weighs.
+            // The record of a GC includes only as much GC time as it weighs.
             let whole = header.state != State::Gc;
             blocked_ns = account.off_cpu.compare(header.cpu_ns, &header.walls, header.runnable_ns, whole);
         }
@@ -148,7 +149,7 @@ impl Aggregate {
                 let key = key(header.state);
                 let cpu_ns = forward(&mut account.cpu_ns, attributed_cpu_ns);
                 account.last = Some(key);
-                // Running alone is sampled; the other parts are measured, and come with records of their own.
+                // Only running is sampled. The other parts are measured and arrive with records of their own.
                 let mut ran_ns = 0;
                 if header.state == State::Running {
                     ran_ns = forward(&mut attributed.running_ns, now.running_ns);
@@ -167,10 +168,10 @@ impl Aggregate {
                         u64::from(whole_us) * 1_000,
                         u64::from(seen_us) * 1_000,
                     ),
-                    // Where waits are sampled, a block is one of them.
+                    // Where waits are sampled, a block counts as one of them.
                     false => forward(&mut attributed.waiting_ns, now.waiting_ns),
                 };
-                // It waited for a CPU where it was blocked.
+                // The thread waited for a CPU where it was blocked.
                 let runnable_ns = account.off_cpu.take_runnable();
                 account.last_block = Some(key);
                 self.weigh(key, RowSums { count: 1, wall_ns, ..RowSums::default() });
@@ -180,7 +181,7 @@ impl Aggregate {
                 let waiting_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
                 let gvl_ns = forward(&mut attributed.gvl_ns, now.gvl_ns);
                 account.last_wait = Some(key(State::Waiting));
-                // A record counts once, where most of it was.
+                // A record counts once, in the state that took most of its time.
                 let count = u64::from(waiting_ns >= gvl_ns);
                 self.weigh(key(State::Waiting), RowSums { count, wall_ns: waiting_ns, ..RowSums::default() });
                 self.weigh(
@@ -189,7 +190,7 @@ impl Aggregate {
                 );
             }
             Kind::WaitExtension => {
-                // Where no stack is known, or it is of other labels, the time waits for one.
+                // If no stack is known, or it has other labels, the time is kept for the next wait.
                 let labels = account.labels;
                 if let Some(key) = account.last_wait.filter(|key| starts_inside || key.labels == labels) {
                     let wall_ns = forward(&mut attributed.waiting_ns, now.waiting_ns);
@@ -224,13 +225,13 @@ impl Aggregate {
         self.weights.entry(key).or_default().add(&more);
     }
 
-    /// Adds time to the row without a CPU that is else like `key`.
+    /// Adds time without a CPU to the row that otherwise equals `key`.
     fn weigh_runnable(&mut self, key: Key, wall_ns: u64) {
         self.weigh(Key { state: State::Runnable, ..key }, RowSums { wall_ns, ..RowSums::default() });
     }
 
-    /// Finishes a thread whose clocks stand at `last`: attributes the rest to the stacks that last had the like, or
-    /// to none.
+    /// Finishes a thread whose clocks stand at `last`: attributes the rest of each kind to the stack that
+    /// last had time of that kind, or to none.
     pub fn finish(&mut self, last: &LastClocks) {
         if !self.measures.timed() {
             return;
@@ -243,7 +244,7 @@ impl Aggregate {
             return;
         }
         let labels = account.labels;
-        // The rest under these labels does not go to a stack with other labels.
+        // The rest under these labels must not go to a stack with other labels.
         let fits = |key: &Key| starts_inside || key.labels == labels;
         let span = SpanIndex::NONE;
         let nowhere = |state| Key { stack: None, thread, labels, span, state, detail: Detail::None };
@@ -257,14 +258,15 @@ impl Aggregate {
         let running_ns = account.off_cpu.split(rest.running_ns);
         let mut gc_ns = account.off_cpu.split(rest.gc_ns);
         let mut off_cpu = account.off_cpu.finish();
-        // Without a block this is what clocks that are read one after the other differ by, or was not worth a reading.
+        // Without a block, this time is only the gap between clocks that are read one after the other, or it
+        // was too short to be worth a reading.
         if account.last_block.is_none() {
             off_cpu.runnable_ns += std::mem::take(&mut off_cpu.blocked_ns);
         }
         let mut runnable_in_gc_ns = off_cpu.runnable_ns.min(rest.gc_ns - gc_ns);
         off_cpu.runnable_ns -= runnable_in_gc_ns;
         if !account.last_gc.is_some_and(|key| fits(&key)) {
-            // GC without a row is known by its state alone.
+            // GC time without a row is identified by its state alone.
             gc_ns += std::mem::take(&mut runnable_in_gc_ns);
         }
         let blamed = account.last_blamed.filter(|(_, waited)| starts_inside || *waited == labels);
@@ -288,7 +290,7 @@ impl Aggregate {
         }
     }
 
-    /// The span of a record.
+    /// Returns the index of a record's span.
     fn span(&mut self, header: &Header) -> SpanIndex {
         match (&mut self.spans, header.span) {
             (Some(spans), Some(span)) => spans.intern(span),

@@ -1,8 +1,10 @@
-//! The ticks that found a thread with the GVL, which all sessions share: they tell who had it while another thread waited.
+//! The ticks that found a thread with the GVL, shared by all sessions: they show who held it while another
+//! thread waited.
 //!
-//! A wait is recorded when it ends. So ticks are kept for a while, in the order of time. A wait can outlast any number of them.
-//! When there are too many, every other one of the older half is dropped, by chance. The ticks that are left stand for the
-//! time of those that went, as a tick stands for the time since the one before.
+//! A wait is recorded when it ends, so ticks are kept for a while, in chronological order. A wait can outlast
+//! any number of them. When there are too many, every other tick of the older half is dropped at random. The
+//! remaining ticks stand for the time of the dropped ones, as a tick stands for the time since the one
+//! before.
 
 use std::collections::VecDeque;
 
@@ -13,19 +15,20 @@ use crate::ids::ThreadId;
 use crate::rng;
 use crate::session::key::Key;
 
-/// The most ticks that are kept: those of four seconds at 1 kHz, as one thread has the GVL at a time.
+/// The maximum number of ticks that are kept: those of four seconds at 1 kHz, as one thread holds the GVL at
+/// a time.
 pub const MAX_GVL_TICKS: usize = 4_096;
 
-/// A tick on a thread that had the GVL.
+/// A tick on a thread that held the GVL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GvlTick {
-    /// The monotonic clock, ns.
+    /// The monotonic clock at the tick, ns.
     pub at_ns: u64,
     /// The stack, the thread and its labels.
     pub key: Key,
 }
 
-/// The ticks of late, in the order of time.
+/// The recent ticks in chronological order.
 #[derive(Debug)]
 pub struct GvlTicks {
     ticks: VecDeque<GvlTick>,
@@ -39,7 +42,7 @@ impl Default for GvlTicks {
 }
 
 impl GvlTicks {
-    /// Adds a tick. Ticks come nearly in the order of time.
+    /// Adds a tick. Ticks arrive nearly in chronological order.
     pub fn push(&mut self, tick: GvlTick) {
         if self.ticks.len() >= MAX_GVL_TICKS {
             self.thin_out();
@@ -48,19 +51,19 @@ impl GvlTicks {
         self.ticks.insert(self.ticks.len() - later, tick);
     }
 
-    /// The ticks from `since_ns` to `till_ns`, both included.
+    /// Iterates over the ticks from `since_ns` to `till_ns`, both included.
     pub fn between(&self, since_ns: u64, till_ns: u64) -> impl Iterator<Item = &GvlTick> + Clone {
         let first = self.ticks.partition_point(|it| it.at_ns < since_ns);
         let end = self.ticks.partition_point(|it| it.at_ns <= till_ns).max(first);
         self.ticks.range(first..end)
     }
 
-    /// Forgets all ticks, as the tables that their keys name are renewed. The time that they stood for is that of later ones.
+    /// Forgets all ticks, as the tables of their keys are renewed. Later ticks stand for their time.
     pub fn clear(&mut self) {
         self.ticks.clear();
     }
 
-    /// Replaces the ids of threads that have ended by those that they are folded to.
+    /// Replaces the ids of ended threads by those of their groups.
     pub(crate) fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
         self.ticks.iter_mut().for_each(|it| it.key = it.key.folded(ids));
     }
@@ -72,7 +75,7 @@ impl GvlTicks {
             if place % 2 == 0 {
                 self.chance = rng::after(self.chance);
             }
-            // Each pair keeps one, either of them.
+            // Each pair keeps one tick, either of the two.
             if (self.chance >> 32 & 1) as usize == place % 2 {
                 self.ticks.push_back(tick);
             }
@@ -121,10 +124,10 @@ mod tests {
         (0..all).for_each(|at_ns| ticks.push(tick(at_ns)));
         let kept = times(ticks.between(0, all));
         assert!((MAX_GVL_TICKS / 2..=MAX_GVL_TICKS).contains(&kept.len()), "{}", kept.len());
-        // The newer half is whole, and the oldest goes back for more than twice as many.
+        // The newer half is complete, and the oldest ticks reach back over more than twice as many.
         assert_eq!(kept[kept.len() - 2_000..], (all - 2_000..all).collect::<Vec<_>>());
         assert!(all - kept[0] > 2 * MAX_GVL_TICKS as u64, "{}", kept[0]);
-        // Neither the odd nor the even ones are preferred.
+        // Neither odd nor even ticks are preferred.
         let even = kept[..kept.len() - 2_100].iter().filter(|it| **it % 2 == 0).count() as f64;
         assert!((0.4..0.6).contains(&(even / (kept.len() - 2_100) as f64)), "{even} of {}", kept.len());
     }

@@ -1,4 +1,4 @@
-//! The rows of a session: what identifies one, and what it weighs.
+//! The rows of a session: what identifies a row, and its weights.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -7,25 +7,25 @@ use crate::ids::{LabelSetId, SpanIndex, StackId, ThreadId};
 use crate::record::detail::Detail;
 use crate::record::State;
 
-/// The key of a row: weights are summed by it.
+/// The key of a row. Weights are summed by key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// The stack; nothing for time of which no stack was ever taken.
+    /// The stack, or `None` for time for which no stack was ever taken.
     pub stack: Option<StackId>,
     /// The thread.
     pub thread: ThreadId,
-    /// Its labels.
+    /// The labels of the thread.
     pub labels: LabelSetId,
-    /// Its span.
+    /// The span of the thread.
     pub span: SpanIndex,
-    /// Its state.
+    /// The state of the thread.
     pub state: State,
-    /// Details of some kinds of rows.
+    /// The detail that some kinds of rows have.
     pub detail: Detail,
 }
 
 impl Key {
-    /// The threads that it names: its own, and the one that waited.
+    /// Iterates over the threads in the key: its own, and the one that waited.
     pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> {
         let waiter = match self.detail {
             Detail::Waiter(thread) => Some(thread),
@@ -34,7 +34,7 @@ impl Key {
         std::iter::once(self.thread).chain(waiter)
     }
 
-    /// The key with the ids that threads which have ended are given.
+    /// Returns the key with the ids of ended threads replaced by those of their groups.
     pub(crate) fn folded(&self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) -> Self {
         let new = |thread: ThreadId| ids.get(&thread).copied().unwrap_or(thread);
         let detail = match self.detail {
@@ -48,22 +48,22 @@ impl Key {
 /// The sums of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowSums {
-    /// Records.
+    /// The number of records.
     pub count: u64,
     /// CPU time, ns.
     pub cpu_ns: u64,
-    /// Wall clock time in the key's state, ns.
+    /// Wall-clock time in the key's state, ns.
     pub wall_ns: u64,
-    /// Wall clock time that another thread waited for the GVL meanwhile, ns.
+    /// Wall-clock time that another thread waited for the GVL meanwhile, ns.
     pub blame_ns: u64,
-    /// Allocated objects.
+    /// The number of allocated objects.
     pub objects: u64,
-    /// Bytes of these objects.
+    /// The bytes of these objects.
     pub bytes: u64,
 }
 
 impl RowSums {
-    /// Adds another.
+    /// Adds the sums of another row.
     pub(crate) fn add(&mut self, more: &Self) {
         self.count += more.count;
         self.cpu_ns += more.cpu_ns;

@@ -1,47 +1,50 @@
-//! The sets of labels that records name, and their ids.
+//! The label sets of records, and their ids.
 
 use crate::ids::{Id, Interner, LabelSetId};
 use crate::profile::LabelSet;
 
-/// Distinct sets that are kept apart at once. What comes after is `(other)`.
+/// The number of distinct sets that are kept apart at a time. Later sets are `(other)`.
 pub const MAX_SETS: usize = 4_096;
 
-/// Sets that are kept apart by their names alone once [`MAX_SETS`] is reached.
+/// The number of sets that are kept apart by their names alone once [`MAX_SETS`] is reached.
 pub(crate) const MAX_OTHERS: usize = 64;
 
-/// The sets at which a table should be replaced.
+/// The number of sets from which a table should be replaced.
 const MANY_SETS: usize = MAX_SETS / 2;
 
-/// The label that says which fiber it was, by its number, in sessions that want to know.
+/// The label with the number of the fiber, in sessions that request it.
 pub const FIBER: &str = "fiber";
 
 static EMPTY: LabelSet = LabelSet::EMPTY;
 
-/// The sets: bounded, whatever an app puts into its labels. The same labels on two fibers with numbers are two.
+/// The label sets: bounded, whatever an app puts into its labels. The same labels on two numbered fibers are
+/// two sets.
 ///
-/// Sets that nobody has any more are forgotten as an empty table replaces the present one. The two before stay: records on their
-/// way may name sets of the one before, and accounts those of such records. Ids are not given again for a million tables.
+/// Sets that are no longer in use are forgotten when an empty table replaces the current one. The two tables
+/// before it stay: records on their way may name sets of the previous table, and accounts may name sets of
+/// such records. An id is not reused for a million tables.
 #[derive(Debug, Default)]
 pub struct LabelSets {
     current: Table,
-    /// The last one first.
+    /// The two tables before, the most recent one first.
     previous: [Table; 2],
-    /// The sets of the present table that are of earlier ones.
+    /// The number of sets of the current table that came from earlier ones.
     renewed: usize,
     refused: u64,
 }
 
-/// Some sets. The ids of those that are kept apart begin at `first`, and the others come after that many.
+/// The sets of one table. The ids of those that are kept apart begin at `first`, and the ids of the others
+/// follow after [`MAX_SETS`].
 #[derive(Debug)]
 struct Table {
     first: u32,
     sets: Interner<(LabelSet, u32), LabelSetId>,
-    /// The set without the number of a fiber, for each.
+    /// The id of the set without a fiber number, for each set.
     plain: Vec<LabelSetId>,
     others: Interner<LabelSet, LabelSetId>,
 }
 
-/// The ids of a table.
+/// The number of ids of a table.
 const SPAN: u32 = (MAX_SETS + MAX_OTHERS) as u32;
 
 impl Default for Table {
@@ -74,7 +77,7 @@ impl Table {
         id.index().checked_sub(self.first as usize)
     }
 
-    /// The set behind an id, and the number of its fiber.
+    /// Returns the set of an id, and the number of its fiber.
     fn get(&self, id: LabelSetId) -> Option<(&LabelSet, u32)> {
         let place = self.place(id)?;
         let other = || self.others.get(LabelSetId::from_index(place.checked_sub(MAX_SETS)?));
@@ -84,21 +87,21 @@ impl Table {
 }
 
 impl LabelSets {
-    /// Forgets all sets, as nobody has any.
+    /// Forgets all sets, as none is in use.
     pub fn clear(&mut self) {
         if self.tables().any(|it| !it.sets.rows().is_empty()) {
             *self = Self::default();
         }
     }
 
-    /// Whether there are so many sets that the table should be replaced.
+    /// Returns whether there are so many sets that the table should be replaced.
     #[must_use]
     pub fn are_many(&self) -> bool {
         let sets = self.current.sets.rows().len();
         sets >= MANY_SETS && sets - self.renewed >= MANY_SETS / 2
     }
 
-    /// Replaces the table by an empty one, to which `renew` adds the sets that sessions still name.
+    /// Replaces the table by an empty one, to which `renew` adds the sets that sessions still refer to.
     pub fn replace(&mut self, renew: impl FnOnce(&mut Self)) {
         let next = self.current.next();
         let [last, _] = std::mem::take(&mut self.previous);
@@ -107,7 +110,7 @@ impl LabelSets {
         self.renewed = self.current.sets.rows().len();
     }
 
-    /// The id, in the present table, of a set that has one in an earlier table.
+    /// Returns the id, in the current table, of a set that has an id in an earlier table.
     pub fn renew(&mut self, id: LabelSetId) -> LabelSetId {
         match self.previous.iter().find_map(|it| it.get(id)).map(|(set, fiber)| (set.clone(), fiber)) {
             Some((set, fiber)) => self.intern(&set, fiber),
@@ -115,9 +118,9 @@ impl LabelSets {
         }
     }
 
-    /// The id of a set on the fiber of that number, 0 if no session wants the number. Once there are too many sets, the number
-    /// is dropped first, then the values become [`OTHER`]. When there are too many different names as well, it is the empty
-    /// set. All of these are counted.
+    /// Returns the id of a set on the fiber of that number, which is 0 if no session needs it. Once there are
+    /// too many sets, the number is dropped first, then the values become [`OTHER`]. If there are too many
+    /// different names as well, the set becomes empty. All of these cases are counted.
     pub fn intern(&mut self, set: &LabelSet, fiber: u32) -> LabelSetId {
         if fiber == 0 && set.pairs().is_empty() {
             return LabelSetId::NONE;
@@ -136,7 +139,7 @@ impl LabelSets {
             return id;
         }
         if let Some(plain) = plain {
-            self.refused = refused + 1; // once, if the labels were refused as well
+            self.refused = refused + 1; // once, even if the labels were refused as well
             return plain;
         }
         self.refused += 1;
@@ -149,19 +152,19 @@ impl LabelSets {
         table.id(MAX_SETS + place.index())
     }
 
-    /// The set behind an id.
+    /// Returns the set of an id.
     #[must_use]
     pub fn get(&self, id: LabelSetId) -> &LabelSet {
         self.find(id).map_or(&EMPTY, |(set, _fiber)| set)
     }
 
-    /// The same set, whatever the fiber.
+    /// Returns the id of the same set without a fiber.
     #[must_use]
     pub fn plain(&self, id: LabelSetId) -> LabelSetId {
         self.tables().find_map(|it| it.plain.get(it.place(id)?).copied()).unwrap_or(id)
     }
 
-    /// The set behind an id and the label [`FIBER`], unless the app has one of its own.
+    /// Returns the set of an id, with the label [`FIBER`] unless the app has one of its own.
     #[must_use]
     pub fn with_fiber(&self, id: LabelSetId) -> LabelSet {
         let Some((set, number)) = self.find(id) else { return EMPTY.clone() };
@@ -169,7 +172,7 @@ impl LabelSets {
         set.with(is_ours.then(|| (FIBER.to_owned(), Some(number.to_string()))))
     }
 
-    /// The number of sets that became `(other)`.
+    /// Returns the number of sets that became `(other)`.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused

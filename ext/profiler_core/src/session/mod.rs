@@ -1,6 +1,6 @@
-//! A session: its definition, and what it has added up.
+//! A session: its definition and its sums.
 //!
-//! A session knows of no other one.
+//! Sessions are independent of each other.
 
 pub mod aggregate;
 pub mod gvl_ticks;

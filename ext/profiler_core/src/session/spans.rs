@@ -1,12 +1,12 @@
-//! The spans that the rows of a session name: a bounded table, however many requests a session sees.
+//! The spans that the rows of a session refer to: a bounded table, however many requests a session sees.
 
 use crate::ids::{Interner, SpanIndex};
 use crate::record::Span;
 
-/// The most spans that rows are kept apart by. Time in further ones has no span.
+/// The maximum number of spans that keep rows apart. Time in further spans has no span.
 pub const MAX_SPANS: usize = 10_000;
 
-/// The spans, by their index.
+/// The spans by index.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     spans: Interner<Span, SpanIndex>,
@@ -14,7 +14,7 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// The index of a span; [`SpanIndex::NONE`] if it came too late, which is counted.
+    /// Returns the index of a span, or [`SpanIndex::NONE`] if it came too late, which is counted.
     pub fn intern(&mut self, span: Span) -> SpanIndex {
         if self.spans.rows().len() < MAX_SPANS {
             return self.spans.intern(span);
@@ -25,19 +25,19 @@ impl Spans {
         })
     }
 
-    /// The span of an index.
+    /// Returns the span of an index.
     #[must_use]
     pub fn get(&self, index: SpanIndex) -> Option<Span> {
         self.spans.get(index).copied()
     }
 
-    /// The number of times that a span came too late.
+    /// Returns the number of times that a span came too late.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Counts what another table refused, too.
+    /// Adds the spans that another table refused.
     pub(crate) fn add_refused(&mut self, more: u64) {
         self.refused += more;
     }

@@ -10,15 +10,15 @@ use crate::session::key::{Key, RowSums};
 /// The measures of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measures {
-    /// The CPU clock of each thread.
+    /// Whether to measure the CPU clock of each thread.
     pub cpu: bool,
-    /// The wall clock of each thread, in its parts.
+    /// Whether to measure the wall clock of each thread, in its parts.
     pub wall: bool,
-    /// Whether running without a CPU is a state of its own in the wall clock. Only where waits are measured.
+    /// Whether running without a CPU is a separate state of the wall clock. Only where waits are measured.
     pub runnable: bool,
-    /// Allocated objects.
+    /// Whether to measure allocated objects.
     pub allocations: bool,
-    /// Live objects.
+    /// Whether to measure live objects.
     pub heap: bool,
 }
 
@@ -26,22 +26,22 @@ impl Measures {
     /// No measure.
     pub const NONE: Self = Self { cpu: false, wall: false, runnable: false, allocations: false, heap: false };
 
-    /// Whether there is a clock among them.
+    /// Returns whether there is a clock among them.
     #[must_use]
     pub fn timed(self) -> bool {
         self.cpu || self.wall
     }
 
-    /// Whether there are objects among them.
+    /// Returns whether there are objects among them.
     #[must_use]
     pub fn objects(self) -> bool {
         self.allocations || self.heap
     }
 
-    /// The sample types of the profile.
+    /// Returns the sample types of the profile.
     #[must_use]
     pub fn sample_types(self) -> Vec<SampleType> {
-        // Go's four, where there is nothing else.
+        // The heap alone has Go's four types.
         let alone = self == Self { heap: true, ..Self::NONE };
         let mut types = Vec::with_capacity(SampleType::ALL.len());
         types.extend((!alone).then_some(SampleType::Samples));
@@ -60,7 +60,7 @@ impl Measures {
         types
     }
 
-    /// The weights of a row in these sample types.
+    /// Returns the weights of a row in these sample types.
     pub(crate) fn weights(self, key: &Key, sums: &RowSums) -> Weights {
         let mut weights = Weights::default();
         weights.set(SampleType::Samples, sums.count);
@@ -93,41 +93,42 @@ impl Default for Measures {
     }
 }
 
-/// The definition of a session: what it measures, and of which threads, labels and scopes.
+/// The definition of a session: what it measures, in which threads, labels and scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionSpec {
     /// The measures of the session.
     pub measures: Measures,
-    /// Only these threads; all, also those that have not started yet, if nothing.
+    /// The threads to profile. `None` means all threads, including those that have not started yet.
     pub threads: Option<Vec<ThreadId>>,
-    /// Only while all of these labels are current. Empty is always.
+    /// The labels that must all be current. An empty set always matches.
     pub labels: LabelSet,
-    /// Only inside this scope; in any, and in none, if nothing.
+    /// The scope to profile. `None` means any scope, or none.
     pub scope: Option<ScopeId>,
     /// Whether samples have a label with the number of their fiber.
     pub fibers: bool,
-    /// Whether samples have the span that they were taken in.
+    /// Whether samples have the span in which they were taken.
     pub spans: bool,
-    /// Whether to keep a timeline, see [`crate::profile::timeline`].
+    /// Whether to keep a [timeline](crate::profile::timeline).
     pub timeline: bool,
 }
 
 impl SessionSpec {
-    /// Whether the session selects the thread.
+    /// Returns whether the session selects the thread.
     #[must_use]
     pub fn has_thread(&self, thread: ThreadId) -> bool {
         self.threads.as_ref().is_none_or(|threads| threads.contains(&thread))
     }
 
-    /// Whether the session profiles all of a thread's time, and not only the time under labels or in a scope.
+    /// Returns whether the session profiles all of a thread's time, not only the time under labels or in a
+    /// scope.
     #[must_use]
     pub fn is_unrestricted(&self) -> bool {
         self.labels.is_empty() && self.scope.is_none()
     }
 }
 
-/// Keeps of the threads of a session, in a forked child, the one that forked, if it is among them: its id was `before` in the parent
-/// and is `me` in the child. The child has no other thread.
+/// Keeps only the thread that forked, in a forked child, if it is among the threads of the session. Its id
+/// was `before` in the parent and is `me` in the child. The child has no other thread.
 pub fn keep_forked(threads: &mut Vec<ThreadId>, before: Option<ThreadId>, me: Option<ThreadId>) {
     let profiled = before.is_some_and(|before| threads.contains(&before));
     *threads = me.filter(|_| profiled).into_iter().collect();

@@ -1,8 +1,8 @@
-//! The state of a session: which records are its own, and what they add up to.
+//! The state of a session: which records belong to it, and their sums.
 //!
-//! A label switch record has no weight. In a session that selects labels or a scope it opens a thread's account, or
-//! settles and closes it. Other sessions ignore it. A session with a scope sees whatever is in the scope, on any
-//! thread; `Session#join` says which threads tick.
+//! A label switch record has no weight. In a session that selects labels or a scope, it opens a thread's
+//! account, or settles and closes it. Other sessions ignore it. A session with a scope sees everything that
+//! is in the scope, on any thread; `Session#join` determines which threads tick.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -18,31 +18,31 @@ use crate::session::recorder::Recorder;
 use crate::session::spans::Spans;
 use crate::session::spec::{keep_forked, SessionSpec};
 
-/// A thread when a session begins to profile it, with its labels.
+/// The clocks and labels of a thread when a session begins to profile it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadReading {
     /// The thread.
     pub thread: ThreadId,
-    /// Its CPU clock, ns.
+    /// The thread's CPU clock, ns.
     pub cpu_ns: u64,
-    /// Its wall clocks.
+    /// The thread's wall clocks.
     pub walls: WallTimes,
-    /// Its clock of being ready to run without a CPU, ns.
+    /// The thread's clock of runnable time, in which it was ready but had no CPU, ns.
     pub runnable_ns: u64,
-    /// Labels current on it.
+    /// The labels that are current on the thread.
     pub labels: LabelSetId,
-    /// The scope that it is in.
+    /// The scope that the thread is in.
     pub scope: ScopeId,
 }
 
-/// The state of a session: its definition and what it has added up.
+/// The state of a session: its definition and its sums.
 #[derive(Clone, Debug)]
 pub struct SessionState {
     spec: SessionSpec,
     paused: bool,
-    /// Whether it records no objects for now.
+    /// Whether the session currently records no objects.
     objects_rest: bool,
-    /// Whether a set of labels has all that the session selects, as far as that was asked.
+    /// A cache of whether a label set has all labels that the session selects.
     matches: HashMap<LabelSetId, bool, FxBuildHasher>,
     aggregate: Aggregate,
 }
@@ -57,13 +57,13 @@ impl SessionState {
         state
     }
 
-    /// The definition of the session.
+    /// Returns the definition of the session.
     #[must_use]
     pub fn spec(&self) -> &SessionSpec {
         &self.spec
     }
 
-    /// Records a record if it is the session's.
+    /// Adds a record if it belongs to the session.
     pub fn record(&mut self, record: &RawRecord<'_>, stack: Option<StackId>, sets: &LabelSets) {
         let mut header = record.header;
         header.labels = self.labels(header.labels, sets);
@@ -72,7 +72,7 @@ impl SessionState {
             return;
         }
         if let Kind::Allocation(allocation) = record.kind {
-            // These have no weight in time, and come when they are enough: they switch nothing.
+            // Allocation records carry no time, so they never change whether the thread is inside.
             if !self.objects_rest && self.inside(header.labels, header.scope, sets) {
                 self.aggregate.allocate(&allocation, header, stack);
             }
@@ -80,7 +80,7 @@ impl SessionState {
         }
         if !self.spec.is_unrestricted() {
             let inside = self.inside(header.labels, header.scope, sets);
-            // A tick switches as well: the switch that should have come before it may be missing.
+            // A tick switches as well, because the switch record before it may be missing.
             self.aggregate.switch(header, inside);
             if !inside {
                 return;
@@ -89,7 +89,8 @@ impl SessionState {
         self.aggregate.record(record.kind, header, stack);
     }
 
-    /// Blames the ticks that fell into a wait for the GVL: that of the thread of `header`, since `since_ns` on the monotonic clock.
+    /// Blames the ticks that fell into a wait for the GVL: the wait of the thread of `header`, since
+    /// `since_ns` on the monotonic clock.
     pub fn blame(&mut self, header: &Header, since_ns: u64, ticks: &GvlTicks, sets: &LabelSets) {
         let header = Header { labels: self.labels(header.labels, sets), ..*header };
         let ours = self.spec.measures.wall && !self.paused && self.spec.has_thread(header.thread);
@@ -109,7 +110,8 @@ impl SessionState {
         }
     }
 
-    /// Takes the sums so far, when all threads have been finished, as a session of their own: see [`Aggregate::rotate`].
+    /// Takes the sums so far as a separate session, once all threads have been finished: see
+    /// [`Aggregate::rotate`].
     #[must_use]
     pub fn rotate(&mut self, now_ns: u64) -> Self {
         let aggregate = self.aggregate.rotate(now_ns);
@@ -122,41 +124,41 @@ impl SessionState {
         self.aggregate.forget(thread);
     }
 
-    /// Sums the rows of threads that have ended under the ids that they are given.
+    /// Sums the rows of ended threads under the ids of their groups.
     pub fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
         self.aggregate.fold(ids);
     }
 
-    /// Takes the sums so far, as their stacks get new ids: see [`Aggregate::take_sums`].
+    /// Takes the sums so far, before their stacks get new ids: see [`Aggregate::take_sums`].
     #[must_use]
     pub fn take_sums(&mut self) -> Aggregate {
         self.aggregate.take_sums()
     }
 
-    /// Renews the ids of the stacks and labels that sums to come may name: see [`Aggregate::rekey`].
+    /// Renews the ids of the stacks and labels that later sums may refer to: see [`Aggregate::rekey`].
     pub fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key, sets: &mut LabelSets) {
         self.matches.clear();
         self.aggregate.relabel(|id| sets.renew(id));
         self.aggregate.rekey(|key| Key { labels: sets.renew(key.labels), ..new(key) });
     }
 
-    /// Whether the timeline, if there is one, names stacks.
+    /// Returns whether there is a timeline that refers to stacks.
     #[must_use]
     pub fn has_events(&self) -> bool {
         self.aggregate.recorder.as_ref().is_some_and(|it| !it.is_empty())
     }
 
-    /// Has it record no objects from here on, or record them again.
+    /// Pauses or resumes the recording of objects.
     pub fn rest_objects(&mut self, rest: bool) {
         self.objects_rest = rest;
     }
 
-    /// Pauses. The threads have been finished.
+    /// Pauses the session. Its threads must have been finished.
     pub fn pause(&mut self) {
         self.paused = true;
     }
 
-    /// Resumes at `started_ns` on the monotonic clock; `threads` are those that exist.
+    /// Resumes the session at `started_ns` on the monotonic clock; `threads` are those that exist.
     pub fn resume(&mut self, started_ns: u64, threads: &[ThreadReading], sets: &LabelSets) {
         self.paused = false;
         let mut seen = Vec::new();
@@ -188,12 +190,12 @@ impl SessionState {
         }
     }
 
-    /// Replaces the live objects: these, after that number of garbage collections.
+    /// Replaces the live objects with `live`, as they are after that number of garbage collections.
     pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
         self.aggregate.note_live(live, collections);
     }
 
-    /// The sums of the session.
+    /// Returns the sums of the session.
     #[must_use]
     pub fn into_aggregate(self) -> Aggregate {
         self.aggregate

@@ -1,75 +1,81 @@
-//! The generations: stacks, with handles for functions, and the names of these.
+//! Generations: stacks, with handles for functions, and the names of these handles.
 //!
-//! A generation is frozen once it has grown well beyond what a result needs, and an empty one begins. So code that is unloaded is
-//! forgotten while sessions run. A frozen generation lasts until all results that are of it have their names.
+//! A generation is frozen once it has grown well beyond what a result needs, and an empty one begins. So code
+//! that is unloaded is forgotten while sessions run. A frozen generation lasts until all results that refer
+//! to it have their names.
 //!
-//! It is frozen when it has 4,096 handles, and twice as many as the result just taken, and as the functions that came
-//! back in the one before:
+//! A generation is frozen when it has 4,096 handles, and twice as many as both the result just taken and the
+//! functions that came back in the generation before:
 //!
-//! * Each session keeps what it has summed up as a part (`result/part.rs`) and goes on from the same clocks. The stacks
-//!   that its accounts and its live objects name are copied to the new generation. A property test plays random
-//!   programs with and without frozen generations: all results are the same.
-//! * A part that has its names becomes sums by content (`result/named_sums.rs`). They have the same bounds as a
-//!   generation: beyond these, stacks and labels are `(other)`, with a note. Whoever takes a result names its own
-//!   parts, and then some that other sessions wait for.
-//! * A frozen generation is marked until no part and no result needs it. While a session has events in its timeline
-//!   none is frozen, as events name stacks. All is forgotten at once when the last session has its names.
+//! * Each session keeps its sums so far as a part (`result/part.rs`) and continues from the same clocks. The
+//!   stacks that its accounts and its live objects refer to are copied to the new generation. A property test
+//!   plays random programs with and without frozen generations: all results are the same.
+//! * A part that has its names becomes sums by content (`result/named_sums.rs`). They have the same bounds as
+//!   a generation: beyond these, stacks and labels are `(other)`, with a note. Whoever takes a result names
+//!   its own parts, and then some that other sessions wait for.
+//! * A frozen generation is marked until no part and no result needs it. No generation is frozen while a
+//!   session has events in its timeline, as events refer to stacks. Everything is forgotten at once when the
+//!   last session has its names.
 //!
-//! ERB templates were evaluated for 60 s beside a session that was rotated each 5 s and one that was not. Generations
-//! frozen at 400 handles kept 19 to 664 of them; without that there were 2,608 at the end.
+//! ERB templates were evaluated for 60 s beside a session that was rotated every 5 s and one that was not.
+//! Generations frozen at 400 handles kept 19 to 664 of them; without freezing there were 2,608 at the end.
 
 use crate::profile::Function;
 use crate::tables::name_cache::NameCache;
 use crate::tables::stacks::Stacks;
 
-/// The handles at which a generation may be frozen. The code behind them takes some 7 MB, if it was unloaded.
+/// The number of handles from which a generation may be frozen. The code behind them takes some 7 MB if it
+/// was unloaded.
 const MANY_HANDLES: usize = 4_096;
 
-/// Nodes of the tree of stacks for each of these handles.
+/// The number of nodes in the tree of stacks for each of these handles.
 const NODES_PER_HANDLE: usize = 6;
 
-/// The stacks and names of some time.
+/// The stacks and names of one period.
 #[derive(Debug, Default)]
 pub(crate) struct Generation {
     number: u64,
     pub(crate) stacks: Stacks,
     pub(crate) names: NameCache,
-    /// Results that request names of this generation.
+    /// The number of results that request names of this generation.
     users: usize,
-    /// The number of its first handles that somebody else marks.
+    /// The number of its first handles that are marked by somebody else.
     kept: usize,
-    /// Handles and nodes that live objects and accounts brought along from the one before.
+    /// The numbers of handles and nodes that live objects and accounts brought along from the generation
+    /// before.
     moved: (usize, usize),
 }
 
 impl Generation {
-    /// Counts one more result, and returns the number to [`Generations::leave`] by.
+    /// Counts one more result, and returns the number to pass to [`Generations::leave`].
     pub(crate) fn enter(&mut self) -> u64 {
         self.users += 1;
         self.number
     }
 
-    /// The handles that nobody else marks.
+    /// Returns the handles that nobody else marks.
     fn unkept(&self) -> &[u64] {
         self.stacks.of_vm().get(self.kept..).unwrap_or(&[])
     }
 
-    /// The numbers of its handles and nodes.
+    /// Returns the numbers of handles and nodes.
     fn size(&self) -> (usize, usize) {
         (self.stacks.handles().len() + self.stacks.classes().len(), self.stacks.nodes())
     }
 }
 
-/// The generations that somebody needs.
+/// The generations that are still needed.
 #[derive(Debug)]
 pub(crate) struct Generations {
     pub(crate) current: Generation,
     frozen: Vec<Generation>,
-    /// Those that nobody needs any more. They are large: who holds the lock lets go of it before they are dropped.
+    /// Generations that are no longer needed. They are large, so the lock is released before they are
+    /// dropped.
     unused: Vec<Generation>,
-    /// The handles at which the present one may be frozen.
+    /// The number of handles from which the current generation may be frozen.
     pub(crate) many: usize,
-    /// The functions and nodes of the sums that were named last which earlier sums had too: code that came back is code that stays.
+    /// The numbers of functions and nodes that the sums named last share with earlier sums: code that came
+    /// back is code that stays.
     reused: (usize, usize),
 }
 
@@ -81,13 +87,13 @@ impl Default for Generations {
 }
 
 impl Generations {
-    /// The generation of that number, unless nobody needed it any more.
+    /// Returns the generation of that number, unless it was dropped as no longer needed.
     pub(crate) fn find(&mut self, number: u64) -> Option<&mut Generation> {
         let all = std::iter::once(&mut self.current).chain(&mut self.frozen);
         all.into_iter().find(|it| it.number == number)
     }
 
-    /// Counts one result less. The last one lets go of a frozen generation.
+    /// Counts one result less. The last one releases a frozen generation.
     pub(crate) fn leave(&mut self, number: u64) {
         if let Some(generation) = self.find(number) {
             generation.users = generation.users.saturating_sub(1);
@@ -95,13 +101,13 @@ impl Generations {
         self.prune();
     }
 
-    /// Whether there is a result without names.
+    /// Returns whether there is a result without names.
     pub(crate) fn have_users(&self) -> bool {
         self.current.users > 0 || !self.frozen.is_empty()
     }
 
-    /// Whether the present generation is much larger than what a result needs, of which this is the number of handles, than what
-    /// it began with, and than what comes back in each generation.
+    /// Returns whether the current generation is much larger than what a result needs, which is `needed`
+    /// handles, than what it began with, and than what comes back in each generation.
     pub(crate) fn is_outgrown(&self, needed: usize) -> bool {
         let many = self.many.max(2 * needed);
         let (moved, moved_nodes) = self.current.moved;
@@ -111,12 +117,12 @@ impl Generations {
             || nodes >= (NODES_PER_HANDLE * many).max(2 * moved_nodes.max(reused_nodes))
     }
 
-    /// Notes the functions and nodes that sums of a frozen generation have in common with those before.
+    /// Notes the functions and nodes that the sums of a frozen generation share with earlier ones.
     pub(crate) fn note_reused(&mut self, (functions, nodes): (usize, usize)) {
         self.reused = (self.reused.0.max(functions), self.reused.1.max(nodes));
     }
 
-    /// Freezes the present generation. `moved` takes what is needed on from its stacks to the new ones.
+    /// Freezes the current generation. `moved` copies what is still needed from its stacks to the new ones.
     pub(crate) fn freeze(&mut self, moved: impl FnOnce(&Stacks, &mut Stacks)) {
         let next = Generation { number: self.current.number + 1, ..Generation::default() };
         let frozen = std::mem::replace(&mut self.current, next);
@@ -127,39 +133,40 @@ impl Generations {
         self.prune();
     }
 
-    /// Forgets all generations, as no result is of them.
+    /// Forgets all generations, as no result refers to them.
     pub(crate) fn start_over(&mut self) {
         self.freeze(|_, _| ());
         self.reused = (0, 0);
         self.unused.append(&mut self.frozen);
     }
 
-    /// The generations, the present one first.
+    /// Iterates over the generations, the current one first.
     fn all(&self) -> impl Iterator<Item = &Generation> + '_ {
         std::iter::once(&self.current).chain(&self.frozen)
     }
 
-    /// The number of all handles.
+    /// Returns the number of all handles.
     pub(crate) fn handles(&self) -> usize {
         self.all().map(|it| it.stacks.of_vm().len()).sum()
     }
 
-    /// The handles that nobody else marks.
+    /// Iterates over the handles that nobody else marks.
     pub(crate) fn unkept(&self) -> impl Iterator<Item = u64> + '_ {
         self.all().flat_map(Generation::unkept).copied()
     }
 
-    /// The name of a handle, if one of them has learnt it or it is synthetic.
+    /// Returns the name of a handle, if a generation has learnt it or it is synthetic.
     pub(crate) fn name(&self, handle: u64) -> Option<Function> {
         self.all().find_map(|it| it.names.get(handle))
     }
 
-    /// Whether a stack was cut in one of them.
+    /// Returns whether a stack was cut in one of the generations.
     pub(crate) fn have_refused(&self) -> bool {
         self.all().any(|it| it.stacks.refused() > 0)
     }
 
-    /// A generation with that many handles that nobody else marks, and these.
+    /// Finds a generation with that many handles that nobody else marks, and returns its number and these
+    /// handles.
     pub(crate) fn find_unkept(&self, count: usize) -> Option<(u64, &[u64])> {
         self.all().find_map(|it| Some((it.number, it.unkept().get(..count)?)))
     }
@@ -171,12 +178,12 @@ impl Generations {
         }
     }
 
-    /// The numbers of the generations.
+    /// Iterates over the numbers of the generations.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
         self.all().map(|it| it.number)
     }
 
-    /// Takes out the generations that nobody needs any more, to be dropped once the lock is released.
+    /// Takes the generations that are no longer needed, to be dropped once the lock is released.
     #[must_use]
     pub(crate) fn take_unused(&mut self) -> Vec<Generation> {
         std::mem::take(&mut self.unused)

@@ -1,4 +1,4 @@
-//! The tables of a generation, which the drain lock guards: stacks, handles, and the names that are known of them.
+//! The tables of a generation, guarded by the drain lock: stacks, handles, and their known names.
 
 pub(crate) mod generations;
 pub mod name_cache;

@@ -1,4 +1,4 @@
-//! The hole that the VM fills: from a handle to a [`Function`].
+//! The names that the VM fills in: from a handle to a [`Function`].
 
 use std::sync::Arc;
 
@@ -13,32 +13,32 @@ use crate::record::frame::Synthetic;
 pub struct NameCache(HashMap<u64, Arc<Function>, FxBuildHasher>);
 
 impl NameCache {
-    /// The handles without a name that need one from the VM.
+    /// Returns the handles without a name that need one from the VM.
     #[must_use]
     pub fn unknown(&self, handles: &[u64]) -> Vec<u64> {
         let unknown = |handle: &&u64| Synthetic::of(**handle).is_none() && !self.0.contains_key(*handle);
         handles.iter().filter(unknown).copied().collect()
     }
 
-    /// Remembers names.
+    /// Adds names.
     pub fn learn(&mut self, names: impl IntoIterator<Item = (u64, Function)>) {
         self.0.extend(names.into_iter().map(|(handle, function)| (handle, Arc::new(function))));
     }
 
-    /// Adds the names that `other` knows of these handles.
+    /// Adds the names that `other` has for these handles.
     pub(crate) fn copy(&mut self, other: &Self, handles: &[u64]) {
         let known = |handle: &u64| Some((*handle, Arc::clone(other.0.get(handle)?)));
         self.0.extend(handles.iter().filter_map(known));
     }
 
-    /// The name of a handle, when it is known or synthetic.
+    /// Returns the name of a handle, if it is known or synthetic.
     #[must_use]
     pub fn get(&self, handle: u64) -> Option<Function> {
         Synthetic::of(handle).map(synthetic).or_else(|| self.0.get(&handle).map(|it| Function::clone(it)))
     }
 }
 
-/// The function of a frame that no VM knows.
+/// Returns the function of a synthetic frame.
 #[must_use]
 pub fn synthetic(frame: Synthetic) -> Function {
     Function::named(frame.name())

@@ -1,12 +1,12 @@
 //! The stacks of a generation: a tree of frames in which parents always come before their children.
 //!
-//! A stack is one number, the node of its leaf; its callers are that node's ancestors. Consecutive stacks of a thread share
-//! most of their frames, from the root on. So each is first compared with the thread's last one, and only the frames that
-//! differ are walked through the tree. Where many differ, the whole raw stack is looked up. Handles are kept once each: the
-//! GC has to mark them, and the VM is asked to name them.
+//! A stack is one number, the node of its leaf; its callers are that node's ancestors. Consecutive stacks of
+//! a thread share most of their frames, from the root on. So each stack is first compared with the thread's
+//! previous one, and only the frames that differ are looked up in the tree. If many differ, the whole raw
+//! stack is looked up. Each handle is kept once, as the GC has to mark it and the VM has to name it.
 //!
-//! The tree has at most half a million nodes. A stack that comes later keeps what is known of it, and the rest is
-//! `(other)`.
+//! The tree has at most half a million nodes. A stack that comes later keeps the part that is known, and the
+//! rest becomes `(other)`.
 
 use hashbrown::HashTable;
 
@@ -20,7 +20,7 @@ use crate::tables::recent_stack::RecentStack;
 /// A frame and the stack that called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct RawNode {
-    /// The caller's node, which has a smaller id; nothing at the root.
+    /// The caller's node, which has a smaller id; `None` at the root.
     parent: Option<StackId>,
     /// The frame at the leaf end of this stack.
     frame: RawFrame,
@@ -31,34 +31,37 @@ struct RawNode {
 pub struct Stacks {
     handles: Interner<u64, FunctionId>,
     nodes: Interner<RawNode, StackId>,
-    /// Classes of the objects that were allocated there.
+    /// The classes of the objects allocated there.
     classes: Interner<u64, FunctionId>,
-    /// The handles of both that the VM knows, in the order in which they came.
+    /// The handles of functions and classes that the VM knows, in the order in which they came.
     of_vm: Vec<u64>,
-    /// Whole raw stacks, by the hash of their words. Equality is checked along the tree, so that
-    /// nothing of the raw stack has to be kept.
+    /// The whole raw stacks, by the hash of their words. Equality is checked along the tree, so the raw
+    /// stacks need not be kept.
     by_hash: HashTable<(u64, StackId)>,
-    /// The last stacks of some threads.
+    /// The most recent stacks of some threads.
     recent: [RecentStack; RECENT],
-    /// Records whose stacks came when there were too many.
+    /// The number of records whose stacks came when there were too many.
     refused: u64,
-    /// The stack that [`Stacks::intern_frames`] put into the tree last, root first. The next one mostly begins like it.
+    /// The stack that [`Stacks::intern_frames`] added last, root first. The next one mostly begins with the
+    /// same frames.
     last: Vec<(RawFrame, StackId)>,
 }
 
-/// Threads whose last stack is kept; others take their place.
+/// The number of threads whose last stack is kept; others take their place.
 const RECENT: usize = 8;
-/// Frames that are walked through the tree before the whole stack is looked up, as that hashes all of its words.
+/// The number of frames that are walked through the tree before the whole stack is looked up, which has to
+/// hash all of its words.
 const WALKED: usize = 16;
 
-/// The most nodes of the tree, which take some 16 MB. Random recursion makes thousands in a second.
+/// The maximum number of nodes of the tree, which take some 16 MB. Random recursion creates thousands in a
+/// second.
 pub(crate) const MAX_NODES: usize = 1 << 19;
-/// The most nodes, with those of [`Synthetic::Other`].
+/// The maximum number of nodes, including those of [`Synthetic::Other`].
 const MAX_WITH_OTHERS: usize = MAX_NODES + MAX_NODES / 4;
 
 impl Stacks {
-    /// The id of the stack of `record`; nothing when it has no frame. Once the tree is full, a new stack keeps what is known of
-    /// it, from the root on, and the rest is [`Synthetic::Other`].
+    /// Returns the id of the stack of `record`, or `None` if it has no frame. Once the tree is full, a new
+    /// stack keeps its known part, from the root on, and the rest becomes [`Synthetic::Other`].
     pub fn intern(&mut self, record: &RawRecord<'_>) -> Option<StackId> {
         let slot = record.header.thread.0 as usize % RECENT;
         let mut recent = self.recent.get_mut(slot).map(std::mem::take).unwrap_or_default();
@@ -92,7 +95,8 @@ impl Stacks {
         Some(stack)
     }
 
-    /// Puts the frames that `words` does not share with `recent` into the tree, and keeps it as the thread's last stack.
+    /// Adds the frames that `words` does not share with `recent` to the tree, and keeps `words` as the
+    /// thread's most recent stack.
     fn walk(&mut self, recent: &mut RecentStack, shared: usize, words: &[u64]) -> Option<StackId> {
         let mut parent = recent.replace_by(words, shared);
         for word in words.iter().rev().skip(shared) {
@@ -108,7 +112,7 @@ impl Stacks {
         parent
     }
 
-    /// The stack of all that `parent` calls and the tree has no place for.
+    /// Returns the stack for all callees of `parent` that have no place in the tree.
     fn intern_other(&mut self, parent: Option<StackId>) -> StackId {
         self.refused += 1;
         let node = RawNode { parent, frame: Synthetic::Other.frame() };
@@ -116,13 +120,13 @@ impl Stacks {
         self.intern_node(if has_place { node } else { RawNode { parent: None, ..node } })
     }
 
-    /// The number of records whose stacks were cut, as there were too many.
+    /// Returns the number of records whose stacks were cut because there were too many.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// The id of the stack made of `frames`, root first; nothing when there is none.
+    /// Returns the id of the stack made of `frames`, root first, or `None` if there are no frames.
     pub fn intern_frames(&mut self, frames: impl Iterator<Item = RawFrame>) -> Option<StackId> {
         let mut known = 0;
         let mut parent = None;
@@ -142,7 +146,7 @@ impl Stacks {
         parent
     }
 
-    /// The id of a stack of `other` here, and its number of frames.
+    /// Copies a stack of `other`. Returns its id here and its number of frames.
     pub(crate) fn copy(&mut self, other: &Self, stack: StackId) -> (StackId, usize) {
         let mut frames: Vec<RawFrame> = other.frames_of(stack).collect();
         frames.reverse();
@@ -163,13 +167,13 @@ impl Stacks {
         stack
     }
 
-    /// Every handle, once each; a frame's [`FunctionId`] is a place here.
+    /// Returns every handle once; a frame's [`FunctionId`] is a place in this slice.
     #[must_use]
     pub fn handles(&self) -> &[u64] {
         self.handles.rows()
     }
 
-    /// Notes a class: it is kept as handles are.
+    /// Adds a class, which is kept as handles are.
     pub fn note_class(&mut self, class: Class) {
         if let Some(handle) = class.handle().filter(|it| self.classes.find(it).is_none()) {
             let _: FunctionId = self.classes.intern(handle);
@@ -177,31 +181,32 @@ impl Stacks {
         }
     }
 
-    /// The handles of functions and classes that the VM knows, once each, in the order in which they came.
+    /// Returns the handles of functions and classes that the VM knows, each once, in the order in which they
+    /// came.
     #[must_use]
     pub fn of_vm(&self) -> &[u64] {
         &self.of_vm
     }
 
-    /// The handles of all classes, once each.
+    /// Returns the handles of all classes, each once.
     #[must_use]
     pub fn classes(&self) -> &[u64] {
         self.classes.rows()
     }
 
-    /// The number of nodes of the tree.
+    /// Returns the number of nodes of the tree.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes.rows().len()
     }
 
-    /// The stack's frames, leaf first.
+    /// Iterates over the frames of a stack, leaf first.
     pub fn frames_of(&self, stack: StackId) -> impl Iterator<Item = RawFrame> + '_ {
         let node = |id: StackId| self.nodes.get(id);
         std::iter::successors(node(stack), move |it| it.parent.and_then(node)).map(|it| it.frame)
     }
 
-    /// Handles, frames and nodes, by id.
+    /// Converts the stacks to handles, frames and nodes, by id.
     #[must_use]
     pub fn into_tables(mut self) -> (Vec<u64>, Vec<Frame>, Vec<Node>) {
         let mut frames: Interner<Frame, FrameId> = Interner::default();
@@ -213,7 +218,7 @@ impl Stacks {
         (self.handles.into_rows(), frames.into_rows(), nodes)
     }
 
-    /// Whether `stack` is the frames `new`, leaf first, on top of `base`.
+    /// Returns whether `stack` consists of the frames `new`, leaf first, on top of `base`.
     fn is(&self, stack: StackId, new: &[u64], base: Option<StackId>) -> bool {
         let mut at = Some(stack);
         for word in new {
@@ -227,8 +232,8 @@ impl Stacks {
     }
 }
 
-/// A hash for words of which most differ in the middle bits. Four chains side by side, as each step of
-/// one waits for the step before.
+/// Hashes words that differ mostly in the middle bits. Runs four chains side by side, because each step of a
+/// chain waits for the step before.
 fn hash_words(words: &[u64]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15; // 2^64 / golden ratio: odd, with bits everywhere
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);

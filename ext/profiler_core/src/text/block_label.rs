@@ -1,6 +1,7 @@
 //! Ruby's labels of blocks.
 
-/// The depth of a label such as `block (2 levels) in make`: the number of blocks, and of `rescue` and `ensure` inside the innermost.
+/// Returns the depth of a label such as `block (2 levels) in make`: the number of blocks, and the number of
+/// `rescue` and `ensure` clauses inside the innermost block.
 #[must_use]
 pub fn block_depth(label: &str) -> (usize, usize) {
     let (mut rest, mut clauses) = (label, 0);

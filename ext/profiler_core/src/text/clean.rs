@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Whether a character is no visible one, and so harmful to terminals and pages. Those that turn the direction of writing are among
-/// them: they make a name look like another.
+/// Returns whether a character is invisible and therefore harmful to terminals and pages. This includes
+/// characters that change the writing direction, which can make one name look like another.
 #[must_use]
 pub fn is_harmful(it: char) -> bool {
     it.is_control()
@@ -11,7 +11,8 @@ pub fn is_harmful(it: char) -> bool {
         || matches!(it, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text` on one line and harmless: each harmful character becomes a blank, blanks at the ends go.
+/// Returns `text` on one line and harmless: each harmful character becomes a space, and spaces at the ends
+/// are removed.
 #[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.contains(is_harmful) {

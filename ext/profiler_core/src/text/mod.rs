@@ -8,10 +8,10 @@ pub mod units;
 pub use block_label::block_depth;
 pub use clean::{clean, is_harmful};
 
-/// Bytes that are kept of a name that an app sets: of a label, its value, a thread, a marker.
+/// The number of bytes kept of a name set by an app: of a label, its value, a thread or a marker.
 pub const MAX_NAME_BYTES: usize = 256;
 
-/// Cuts a name that an app sets to [`MAX_NAME_BYTES`], between two characters.
+/// Cuts a name set by an app to [`MAX_NAME_BYTES`], at a character boundary.
 #[must_use]
 pub fn cut(mut text: String) -> String {
     let mut end = text.len().min(MAX_NAME_BYTES);
@@ -22,18 +22,18 @@ pub fn cut(mut text: String) -> String {
     text
 }
 
-/// A name as code of Markdown, in a cell of a table: in it a bar ends the cell even inside code.
+/// Formats a name as Markdown code in a cell of a table, where a bar ends the cell even inside code.
 #[must_use]
 pub fn code(text: &str) -> String {
     let text = clean(text).replace('|', "\\|");
-    // As many marks around it as nothing in it has.
+    // The delimiter has to be longer than any run of backticks inside.
     let longest = text.split(|it| it != '`').map(str::len).max().unwrap_or(0);
     let marks = "`".repeat(longest + 1);
     let blank = if longest > 0 { " " } else { "" };
     format!("{marks}{blank}{text}{blank}{marks}")
 }
 
-/// At most `chars` characters of a text, with dots where the middle was.
+/// Shortens a text to at most `chars` characters, with dots in place of the middle.
 #[must_use]
 pub fn shorten(text: &str, chars: usize) -> String {
     let have = text.chars().count();
@@ -47,7 +47,7 @@ pub fn shorten(text: &str, chars: usize) -> String {
     head.chain(dots).chain(tail).collect()
 }
 
-/// Bytes as two digits each, in lower case.
+/// Formats bytes as two digits each, in lower case.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |it: u8| char::from_digit(it.into(), 16).unwrap_or('0');

@@ -1,6 +1,7 @@
-//! The spelling of names that the VM, template engines and many methods of one body have: the same in every process.
+//! The spelling of names that come from the VM, from template engines, and from methods that share one body:
+//! the same in every process.
 
-/// `a`, `{a, b}`, `{a, b, c, 4 more}`: a few of many in one name.
+/// Joins several names into one: `a`, `{a, b}`, `{a, b, c, 4 more}`.
 #[must_use]
 pub fn brace<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
     let all: Vec<&str> = all.into_iter().collect();
@@ -11,8 +12,8 @@ pub fn brace<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// The name of a method without the numbers that template engines put at its end. These differ in each
-/// process: `_app_views_posts_show_html_erb__1234567_890` of ActionView, `__tilt_1234` of Tilt.
+/// Removes the numbers that template engines append to the name of a method. These differ in each process:
+/// `_app_views_posts_show_html_erb__1234567_890` of ActionView, `__tilt_1234` of Tilt.
 #[must_use]
 pub fn without_ids(method: &str) -> &str {
     let without_number = |name: &'_ str| {
@@ -24,7 +25,7 @@ pub fn without_ids(method: &str) -> &str {
         if before_id == "__tilt" {
             return Some(before_id);
         }
-        // The hash of the path can be negative: its sign has become one more underscore.
+        // The hash of the path can be negative; the sign then becomes one more underscore.
         let hash = before_id.get(..without_number(before_id)?)?;
         let template = hash.strip_suffix("__")?.trim_end_matches('_');
         (method.starts_with('_') && before_id.len() - hash.len() > 4 && !template.is_empty())
@@ -33,14 +34,14 @@ pub fn without_ids(method: &str) -> &str {
     cut().unwrap_or(method)
 }
 
-/// `text` without the addresses that the VM puts into names of what has none: a name must be the same
-/// in every process. `#<Class:0x..>` becomes `#<anonymous class>`, `#<Foo:0x..>` becomes
-/// `#<instance of Foo>`, nesting freely.
+/// Removes the addresses that the VM puts into the names of anonymous objects, as a name must be the same in
+/// every process. `#<Class:0x..>` becomes `#<anonymous class>` and `#<Foo:0x..>` becomes
+/// `#<instance of Foo>`, with any nesting.
 #[must_use]
 pub fn without_addresses(text: &str) -> String {
     let mut rest = text;
     let mut clean = String::with_capacity(text.len());
-    // Where each `#<` that is still open begins in `clean`.
+    // The positions in `clean` of each `#<` that is still open.
     let mut open: Vec<usize> = Vec::new();
     while let Some(char) = rest.chars().next() {
         if rest.starts_with("#<") {
@@ -67,7 +68,7 @@ pub fn without_addresses(text: &str) -> String {
     clean
 }
 
-/// The rest after an address such as `:0x000055d0c0ffee00>` at the beginning of `text`.
+/// Returns the rest after an address such as `:0x000055d0c0ffee00>` at the beginning of `text`.
 fn after_address(text: &str) -> Option<&str> {
     let digits = text.strip_prefix(":0x")?;
     let after = digits.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());

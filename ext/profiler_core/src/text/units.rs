@@ -1,19 +1,19 @@
-//! Numbers as people read them: three digits and a unit.
+//! Numbers for people: three digits and a unit.
 
-/// Nanoseconds: `1.23 s`, `45.1 ms`, `12 us`, `80 ns`, `0`.
+/// Formats nanoseconds: `1.23 s`, `45.1 ms`, `12 us`, `80 ns`, `0`.
 #[must_use]
 pub fn duration(ns: u64) -> String {
     match ns {
         0 => "0".into(),
         1..=999 => format!("{ns} ns"),
-        // From here on the halves are where rounding would reach the next unit.
+        // From here on, the bounds are where rounding would reach the next unit.
         1_000..=999_499 => format!("{:.0} us", ns as f64 / 1e3),
         999_500..=999_499_999 => format!("{} ms", three_digits(ns as f64 / 1e6)),
         _ => format!("{} s", three_digits(ns as f64 / 1e9)),
     }
 }
 
-/// Nanoseconds of a length that somebody chose: `1 ms`, `1.5 ms`, `250 us`.
+/// Formats nanoseconds of a length that somebody chose: `1 ms`, `1.5 ms`, `250 us`.
 #[must_use]
 pub fn round_duration(ns: u64) -> String {
     let (unit_ns, unit) = match ns {
@@ -25,7 +25,7 @@ pub fn round_duration(ns: u64) -> String {
     format!("{} {unit}", ns as f64 / unit_ns as f64)
 }
 
-/// Bytes: `45.1 MiB`, `512 B`.
+/// Formats bytes: `45.1 MiB`, `512 B`.
 #[must_use]
 pub fn bytes(bytes: u64) -> String {
     let mut value = bytes as f64;
@@ -44,7 +44,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// A number with commas: `1,234,567`.
+/// Formats a number with commas: `1,234,567`.
 #[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -58,13 +58,13 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A number and what is counted: `1 thread`, `2 threads`.
+/// Formats a number with its noun: `1 thread`, `2 threads`.
 #[must_use]
 pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// A share: `12.3%`, `0.04%`. Nothing of nothing is `0.0%`.
+/// Formats a share: `12.3%`, `0.04%`. A share of zero in zero is `0.0%`.
 #[must_use]
 pub fn percent(part: u64, whole: u64) -> String {
     let share = 100.0 * part as f64 / whole.max(1) as f64;
@@ -75,7 +75,7 @@ pub fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// Nanoseconds since 1970 as `2026-11-21 05:32:10 UTC`.
+/// Formats nanoseconds since 1970 as `2026-11-21 05:32:10 UTC`.
 #[must_use]
 pub fn date(since_1970_ns: u64) -> String {
     let seconds = since_1970_ns / 1_000_000_000;
@@ -84,8 +84,8 @@ pub fn date(since_1970_ns: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// Year, month and day of a day counted from 1970-01-01. Counts off whole years, then whole months:
-/// there are at most 600 of the former.
+/// Returns the year, month and day of a day counted from 1970-01-01. Counts off whole years, of which there
+/// are at most 600, and then whole months.
 fn civil(mut day: u64) -> (u64, u64, u64) {
     let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let mut year = 1970;

@@ -7,12 +7,12 @@ pub enum Engine {
     Perf,
     /// A timer on each thread's CPU clock; the handler walks.
     ThreadTimer,
-    /// A thread of ours that signals the threads that run; the handler walks.
+    /// A thread of ours that signals the running threads; the handler walks.
     Ticker,
     /// A single timer on the CPU clock of the process; the handler walks.
     Setitimer,
-    /// The timers of the threads; the walk waits for the next point where Ruby checks its interrupts.
-    /// For VMs whose frames are not whole at every instruction. Skewed towards those points.
+    /// The timers of the threads; the walk waits for the next point where Ruby checks its interrupts. For VMs
+    /// whose frames are not consistent at every instruction. Skewed towards those points.
     Safepoint,
 }
 
@@ -23,7 +23,7 @@ pub enum Trigger {
     Perf,
     /// A POSIX timer of each thread.
     ThreadTimer,
-    /// Our own thread.
+    /// The ticker, a thread of ours.
     Ticker,
     /// The timer of the process.
     Setitimer,
@@ -39,11 +39,11 @@ pub enum WalkAt {
 }
 
 impl Engine {
-    /// All of them, in the order of their names in messages.
+    /// All engines, in the order of their names in messages.
     pub const ALL: [Self; 5] =
         [Self::Perf, Self::ThreadTimer, Self::Ticker, Self::Setitimer, Self::Safepoint];
 
-    /// Its name in options, headers and files.
+    /// Returns the name in options, headers and files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Engine {
         }
     }
 
-    /// The source of its signals.
+    /// Returns the source of the engine's signals.
     #[must_use]
     pub fn trigger(self) -> Trigger {
         match self {
@@ -66,7 +66,7 @@ impl Engine {
         }
     }
 
-    /// The place where it walks.
+    /// Returns the place where the engine walks the stack.
     #[must_use]
     pub fn walks_at(self) -> WalkAt {
         match self {

@@ -1,44 +1,47 @@
-//! The governor: it keeps the cost of sessions below a share of the process's own CPU time, by widening their intervals.
+//! The governor, which keeps the overhead of sessions below a share of the process's own CPU time by widening
+//! their intervals.
 //!
-//! The share holds for the whole, not at each instant. What was used beyond it is a debt, which is paid back over the next
-//! seconds of CPU time. An idle process uses next to no CPU time, and our threads still wake up a few times a second. So the
-//! share is of a tenth of the time that has passed, if the process used less.
+//! The share holds for the whole, not at each instant. Overhead beyond it is a debt, which is paid back over
+//! the next seconds of CPU time. An idle process uses almost no CPU time, but our threads still wake up a few
+//! times a second. So if the process used less than a tenth of the time that has passed, the share is of that
+//! tenth.
 
-/// The cost of a tick at which the first interval is chosen, ns. It is twice the usual cost on a guest, as intervals that are too
-/// long are shortened at no cost.
+/// The overhead of a tick, ns, that is assumed for the first interval. It is twice the usual overhead on a
+/// guest, as intervals that are too long can be shortened at no cost.
 const FIRST_TICK_NS: f64 = 70_000.0;
-/// The CPU time within which a debt is paid back, ns. A debt is at most what that allows.
+/// The CPU time within which a debt is paid back, ns. This also limits the size of a debt.
 const HORIZON_NS: f64 = 10e9;
-/// The least time between two decisions, ns, and the least CPU time that they are about.
+/// The minimum time between two decisions, ns; a tenth of it is the minimum CPU time that a decision is based
+/// on.
 const STEP_NS: u64 = 200_000_000;
-/// The part of the share that is aimed at, as the first second may cost more.
+/// The fraction of the share to aim at, as the first second may have more overhead.
 const AIM: f64 = 0.95;
-/// The least share of the allowed cost that is left for samples while a debt is paid back.
+/// The minimum fraction of the share that is left for samples while a debt is paid back.
 const LEAST: f64 = 0.1;
 /// The longest interval, ns.
 const LONGEST_NS: u64 = 1_000_000_000;
-/// The changes that are too small to be worth a round over all threads.
+/// Relative changes that are too small to be worth a round over all threads.
 const DEAD_BAND: std::ops::Range<f64> = 0.87..1.15;
 
-/// Readings of clocks since the process began, ns.
+/// Readings of clocks, ns since the process began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
     /// The monotonic clock.
     pub monotonic_ns: u64,
     /// The CPU clock of the process.
     pub process_ns: u64,
-    /// The CPU time that we used: ticks, hooks, threads.
+    /// The CPU time of the profiler: ticks, hooks, threads.
     pub own_ns: u64,
 }
 
-/// See the module.
+/// The governor of the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Governor {
-    /// The share that is aimed at.
+    /// The share to aim at.
     share: f64,
     /// The factor by which intervals are longer than requested.
     widening: f64,
-    /// The time that was used beyond the share, ns.
+    /// The CPU time used beyond the share, ns.
     debt_ns: f64,
     last: Readings,
 }
@@ -50,15 +53,15 @@ impl Default for Governor {
 }
 
 impl Governor {
-    /// A governor without a debt, for sessions to come.
+    /// Creates a governor without a debt, for future sessions.
     #[must_use]
     pub const fn new() -> Self {
         let last = Readings { monotonic_ns: 0, process_ns: 0, own_ns: 0 };
         Self { share: 1.0, widening: 1.0, debt_ns: 0.0, last }
     }
 
-    /// Governs sessions with that largest share from now on; the finest of their intervals is `interval_ns`. What sessions before
-    /// used beyond their share is still a debt.
+    /// Governs sessions with `share` as the largest share from now on; the finest of their intervals is
+    /// `interval_ns`. Time that earlier sessions used beyond their share remains a debt.
     pub fn begin(&mut self, share: f64, interval_ns: u64, now: Readings) {
         self.share = share * AIM;
         self.widening =
@@ -66,7 +69,7 @@ impl Governor {
         self.last = now;
     }
 
-    /// Ends that for now: what the sessions used is accounted for.
+    /// Stops governing for now, and accounts for what the sessions used.
     pub fn end(&mut self, now: Readings) {
         if let Some((own_ns, base_ns)) = self.since_last(now) {
             self.account(own_ns, base_ns);
@@ -74,12 +77,13 @@ impl Governor {
         self.last = now;
     }
 
-    /// The share that is allowed while a debt is paid back.
+    /// Returns the share that is allowed while a debt is paid back.
     fn allowed(&self) -> f64 {
         (self.share - self.debt_ns / HORIZON_NS).max(self.share * LEAST)
     }
 
-    /// The time that we used since the last readings, and the time of which that is a share, ns. `None` if clocks began anew.
+    /// Returns the time that we used since the last readings, and the time of which it is a share, ns. `None`
+    /// if clocks have restarted.
     fn since_last(&self, now: Readings) -> Option<(f64, f64)> {
         let process_ns = now.process_ns.checked_sub(self.last.process_ns)?;
         let own_ns = now.own_ns.checked_sub(self.last.own_ns)?;
@@ -87,13 +91,13 @@ impl Governor {
         Some((own_ns as f64, process_ns.max(elapsed_ns / 10) as f64))
     }
 
-    /// Adds what was used beyond the share to the debt. Savings are forgotten, or a quiet night would pay for an expensive
-    /// morning.
+    /// Adds the overhead beyond the share to the debt. Savings are forgotten; otherwise a quiet night would
+    /// pay for an expensive morning.
     fn account(&mut self, own_ns: f64, base_ns: f64) {
         self.debt_ns = (self.debt_ns + own_ns - self.share * base_ns).clamp(0.0, self.share * HORIZON_NS);
     }
 
-    /// The interval in place of a requested one, ns.
+    /// Returns the interval to use instead of a requested one, ns.
     #[must_use]
     pub fn widened(&self, interval_ns: u64) -> u64 {
         if interval_ns == 0 {
@@ -102,9 +106,10 @@ impl Governor {
         ((interval_ns as f64 * self.widening) as u64).clamp(interval_ns, LONGEST_NS.max(interval_ns))
     }
 
-    /// Takes the readings of now; the finest requested interval is `interval_ns`. True when intervals have changed.
+    /// Takes the current readings; the finest requested interval is `interval_ns`. Returns true if intervals
+    /// have changed.
     pub fn step(&mut self, now: Readings, interval_ns: u64) -> bool {
-        // The clocks of a forked child begin anew.
+        // The clocks of a forked child start again.
         let Some((own_ns, base_ns)) = self.since_last(now) else {
             self.last = now;
             return false;
@@ -115,7 +120,7 @@ impl Governor {
         }
         self.last = now;
         self.account(own_ns, base_ns);
-        // Down slowly, as the next seconds may be as the last ones were.
+        // Decrease slowly, as the next seconds may be like the last ones.
         let change = (own_ns / base_ns / self.allowed()).clamp(0.7, 8.0);
         let widening = (self.widening * change).clamp(1.0, most(interval_ns));
         if DEAD_BAND.contains(&(widening / self.widening)) && widening > 1.0 {
@@ -126,7 +131,7 @@ impl Governor {
     }
 }
 
-/// The largest widening of such an interval.
+/// Returns the largest widening of an interval.
 fn most(interval_ns: u64) -> f64 {
     (LONGEST_NS as f64 / interval_ns.max(1) as f64).max(1.0)
 }
@@ -144,8 +149,8 @@ mod tests {
         governor
     }
 
-    /// A process of that many busy threads, in which a tick costs `tick_ns` and our threads `fixed` of the time. Steps come each
-    /// quarter of a second.
+    /// A process with that many busy threads, in which a tick takes `tick_ns` and our threads take `fixed` of
+    /// the time. It makes a step each quarter of a second.
     struct World {
         threads: f64,
         tick_ns: f64,
@@ -159,7 +164,7 @@ mod tests {
             Self { threads, tick_ns, fixed: 0.0005, interval_ns, now: Readings::default() }
         }
 
-        /// Lets a quarter of a second pass.
+        /// Advances the world by a quarter of a second.
         fn run(&mut self, governor: &mut Governor) {
             let passed_ns = SECOND as f64 / 4.0;
             let ticks = self.threads * passed_ns / governor.widened(self.interval_ns) as f64;
@@ -186,7 +191,7 @@ mod tests {
             let mut governor = governor(share, interval_ns, world.now);
             (0..240).for_each(|_| world.run(&mut governor));
             prop_assert!(world.share() < share, "{} of {share}", world.share());
-            // And it is used: half of it at least, unless the requested interval costs less.
+            // The share is used: at least half of it, unless the requested interval needs less.
             let requested = tick_ns / interval_ns as f64;
             prop_assert!(world.share() > share.min(requested) * 0.5, "{} of {share}", world.share());
         }
@@ -242,7 +247,8 @@ mod tests {
         let (mut governor, mut now) = (Governor::new(), Readings::default());
         for _ in 0..1_000 {
             governor.begin(0.01, 100_000, now);
-            // A tenth of a second, in which a tick costs ten times of what was expected, and half a second between two.
+            // For a tenth of a second a tick takes ten times the expected time, and half a second passes
+            // between two sessions.
             let ticks = 100_000_000.0 / governor.widened(100_000) as f64;
             now.own_ns += (ticks * 350_000.0) as u64;
             now.process_ns += 100_000_000;

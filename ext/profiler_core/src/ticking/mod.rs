@@ -1,4 +1,4 @@
-//! When threads tick: by which engine, at which intervals, and for which share of the CPU.
+//! The ticks of threads: by which engine, at which intervals, and for which share of the CPU.
 
 pub mod engine;
 pub mod governor;

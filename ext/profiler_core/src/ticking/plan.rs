@@ -1,24 +1,26 @@
 //! The timers that all sessions together need, as a value.
 //!
-//! The extension computes a [`Plan`] whenever a session starts, pauses, resumes or stops, and applies it. Each thread ticks
-//! at the finest interval of the sessions that profile it. Each session weighs its samples by clocks, so ticks that are
-//! finer than it needs do no harm.
+//! The extension computes a [`Plan`] whenever a session starts, pauses, resumes or stops, and applies it.
+//! Each thread ticks at the finest interval of the sessions that profile it. Each session weighs its samples
+//! by clocks, so ticks that are finer than it needs do no harm.
 
 use crate::ids::ThreadId;
 use crate::ticking::engine::{Engine, Trigger, WalkAt};
 
 pub use crate::sampling::UNSAMPLED_NS;
 
-/// The timers that one session needs. A paused session has none.
+/// The timers that one session needs. A paused session needs none.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'sessions> {
-    /// The interval between two samples, ns; 0 for a session of objects alone, and for one that measures waits and takes no samples.
+    /// The interval between two samples, ns; 0 for a session that records only objects, or that measures
+    /// waits and takes no samples.
     pub interval_ns: u64,
-    /// Whether it measures CPU time.
+    /// Whether the session measures CPU time.
     pub cpu: bool,
-    /// Whether it measures wall clock time.
+    /// Whether the session measures wall-clock time.
     pub wall: bool,
-    /// The threads that it profiles; all, those yet to start among them, if nothing.
+    /// The threads that the session profiles. `None` means all threads, including those that have not started
+    /// yet.
     pub threads: Option<&'sessions [ThreadId]>,
 }
 
@@ -31,18 +33,21 @@ impl Demand<'_> {
 /// The timers that one thread needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadPlan {
-    /// The finest interval of its sessions, ns; 0 for no ticks. If others wait for the GVL, it ticks as often as these need.
+    /// The finest interval of the thread's sessions, ns; 0 for no ticks. If others wait for the GVL, it ticks
+    /// as often as their sessions need.
     pub interval_ns: u64,
-    /// Whether no session profiles it. It ticks where it has the GVL while others wait, since they blame it for that.
+    /// Whether no session profiles the thread. It ticks when it holds the GVL while others wait, since they
+    /// blame it for that.
     pub outside: bool,
-    /// Whether a session measures its CPU time.
+    /// Whether a session measures the thread's CPU time.
     pub cpu: bool,
-    /// The finest interval of the sessions that measure its wall clock, ns; 0 where none does. [`UNSAMPLED_NS`] where it is measured
-    /// for other threads' sake, as it may have the GVL, or for a session without samples.
+    /// The finest interval of the sessions that measure the thread's wall clock, ns; 0 if none does.
+    /// [`UNSAMPLED_NS`] if it is measured for the sake of other threads, as it may hold the GVL, or for a
+    /// session without samples.
     pub wall_interval_ns: u64,
 }
 
-/// See the module.
+/// The timers that all sessions together need.
 #[derive(Clone, Debug)]
 pub struct Plan<'sessions> {
     demands: Vec<Demand<'sessions>>,
@@ -51,7 +56,8 @@ pub struct Plan<'sessions> {
 }
 
 impl<'sessions> Plan<'sessions> {
-    /// The plan for these sessions, which share `engine`. `waits_reported` says whether the VM reports when threads wait.
+    /// Creates the plan for these sessions, which share `engine`. `waits_reported` says whether the VM
+    /// reports when threads wait.
     #[must_use]
     pub fn new(
         demands: impl Iterator<Item = Demand<'sessions>>,
@@ -61,13 +67,13 @@ impl<'sessions> Plan<'sessions> {
         Self { demands: demands.collect(), engine, waits_reported }
     }
 
-    /// The timers that `thread` needs.
+    /// Returns the timers that `thread` needs.
     #[must_use]
     pub fn of_thread(&self, thread: ThreadId) -> ThreadPlan {
         self.of(|demand| demand.profiles(thread))
     }
 
-    /// The timers of threads that start from now on.
+    /// Returns the timers of threads that start from now on.
     #[must_use]
     pub fn of_new_threads(&self) -> ThreadPlan {
         self.of(|demand| demand.threads.is_none())
@@ -87,20 +93,21 @@ impl<'sessions> Plan<'sessions> {
         ThreadPlan { interval_ns, outside, cpu: demands().any(|demand| demand.cpu), wall_interval_ns }
     }
 
-    /// The finest interval of all sessions, ns; 0 if none needs ticks.
+    /// Returns the finest interval of all sessions, ns; 0 if none needs ticks.
     #[must_use]
     pub fn finest_ns(&self) -> u64 {
         finest(self.demands.iter())
     }
 
-    /// Whether any thread's wall clock is measured.
+    /// Returns whether the wall clock of any thread is measured.
     #[must_use]
     pub fn measures_walls(&self) -> bool {
         self.demands.iter().any(|demand| demand.wall)
     }
 
-    /// The interval at which the ticker goes round, ns; 0 lets it rest. It does so as the engine, to see which threads wait
-    /// where the VM does not report that, or to look for a thread that is blocked with the GVL.
+    /// Returns the interval of the ticker's rounds, ns; 0 parks it. The ticker makes rounds as the engine, to
+    /// see which threads wait where the VM does not report that, or to look for a thread that is blocked with
+    /// the GVL.
     #[must_use]
     pub fn ticker_interval_ns(&self) -> u64 {
         match self.ticks_or_polls_ns() {
@@ -109,14 +116,15 @@ impl<'sessions> Plan<'sessions> {
         }
     }
 
-    /// The interval of ticks and polls, without looks, ns.
+    /// Returns the interval of ticks and polls, without looks, ns.
     fn ticks_or_polls_ns(&self) -> u64 {
         let needs_it = |demand: &&Demand<'_>| self.ticker_is_engine() || !self.waits_reported && demand.wall;
         finest(self.demands.iter().filter(needs_it))
     }
 
-    /// The mean time between two looks for a thread that is blocked with the GVL, ns; 0 where nobody looks: five intervals, but
-    /// neither so often that it costs something nor so seldom that a common block is missed.
+    /// Returns the mean time between two looks for a thread that is blocked with the GVL, ns; 0 if nobody
+    /// looks. It is five intervals, but not so short that the overhead would matter nor so long that a common
+    /// block would be missed.
     #[must_use]
     pub fn look_interval_ns(&self) -> u64 {
         const BOUNDS_NS: (u64, u64) = (2_000_000, 5_000_000);
@@ -126,25 +134,25 @@ impl<'sessions> Plan<'sessions> {
         }
     }
 
-    /// Whether the ticker makes all threads tick.
+    /// Returns whether the ticker makes all threads tick.
     #[must_use]
     pub fn ticker_is_engine(&self) -> bool {
         self.engine.trigger() == Trigger::Ticker
     }
 
-    /// Whether threads have timers of their own.
+    /// Returns whether threads have timers of their own.
     #[must_use]
     pub fn has_thread_timers(&self) -> bool {
         matches!(self.engine.trigger(), Trigger::Perf | Trigger::ThreadTimer)
     }
 
-    /// Whether the timers of threads become perf counters.
+    /// Returns whether the timers of threads become perf counters.
     #[must_use]
     pub fn has_counters(&self) -> bool {
         self.engine.trigger() == Trigger::Perf
     }
 
-    /// The interval of the process's one timer, ns; 0 where the engine has none.
+    /// Returns the interval of the process's one timer, ns; 0 if the engine has none.
     #[must_use]
     pub fn process_interval_ns(&self) -> u64 {
         if self.is_process_wide() {
@@ -154,32 +162,33 @@ impl<'sessions> Plan<'sessions> {
         }
     }
 
-    /// Whether one timer serves the whole process.
+    /// Returns whether one timer serves the whole process.
     #[must_use]
     pub fn is_process_wide(&self) -> bool {
         self.engine.trigger() == Trigger::Setitimer
     }
 
-    /// Whether every tick is a signal to one thread, which the kernel delivers even where it cannot keep what the signal says.
+    /// Returns whether every tick is a signal to one thread, which the kernel delivers even if it cannot
+    /// store the signal's payload.
     #[must_use]
     pub fn all_aimed(&self) -> bool {
         matches!(self.engine.trigger(), Trigger::Perf | Trigger::Ticker)
     }
 
-    /// Whether some ticks are such signals.
+    /// Returns whether some ticks are such signals.
     #[must_use]
     pub fn some_aimed(&self) -> bool {
         self.all_aimed() || self.ticks_or_polls_ns() > 0
     }
 
-    /// Whether walks wait for a safe point.
+    /// Returns whether walks wait for a safe point.
     #[must_use]
     pub fn walks_at_safepoints(&self) -> bool {
         self.engine.walks_at() == WalkAt::Safepoint
     }
 }
 
-/// The finest interval of the sessions that need ticks, ns; 0 if there is none.
+/// Returns the finest interval of the sessions that need ticks, ns; 0 if there is none.
 fn finest<'plan>(demands: impl Iterator<Item = &'plan Demand<'plan>>) -> u64 {
     demands.map(|demand| demand.interval_ns).filter(|interval_ns| *interval_ns > 0).min().unwrap_or(0)
 }
@@ -248,7 +257,8 @@ mod tests {
         let one = plan(Engine::Ticker, true, &[wall]);
         assert_eq!([one.of_thread(TWO), one.of_new_threads()], [outside(5_000); 2]);
         assert!(!one.of_thread(ONE).outside);
-        // All that may have the GVL tick as often, or some would be blamed more than others.
+        // All threads that may hold the GVL tick equally often; otherwise some would be blamed more than
+        // others.
         let two = plan(Engine::Ticker, true, &[wall, demand(9_000, false, Some(&[TWO]))]);
         let expected = ThreadPlan { cpu: true, outside: false, ..outside(5_000) };
         assert_eq!(two.of_thread(TWO), expected);

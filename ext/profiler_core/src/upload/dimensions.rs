@@ -1,4 +1,4 @@
-//! The labels of samples that are sent, with a bound on their values.
+//! The labels of the samples that are sent, with a limit on their values.
 
 use std::cmp::Reverse;
 
@@ -9,27 +9,27 @@ use super::label_name::label_name;
 use super::shape::Shape;
 use crate::profile::{Sample, SampleType, OTHER};
 
-/// Names and values of labels, in the order of the dimensions.
+/// The names and values of labels, in the order of the dimensions.
 pub(super) type Labels<'a> = Vec<(&'a str, &'a str)>;
 
 /// The dimensions of a family.
 pub(super) struct Dimensions<'a>(Vec<Dimension<'a>>);
 
 impl<'a> Dimensions<'a> {
-    /// Those of a shape. `of` is the type by which values are heavy or light.
+    /// Creates the dimensions of a shape. `of` is the type by which values are heavy or light.
     pub(super) fn new(shape: &'a Shape, samples: &[&'a Sample], of: SampleType) -> Self {
-        // Of labels that would have one name, engines refuse all or take either.
+        // If two labels had the same name, engines would refuse all of them or take either.
         let mut taken: HashSet<String> = shape.labels.iter().map(|it| label_name(&it.0)).collect();
         let names = shape.dimensions.iter().filter(|it| !it.is_empty() && taken.insert(label_name(it)));
         Self(names.map(|name| Dimension::new(name, shape.values, samples, of)).collect())
     }
 
-    /// The labels of a sample.
+    /// Returns the labels of a sample.
     pub(super) fn labels(&self, sample: &'a Sample) -> Labels<'a> {
         self.0.iter().filter_map(|it| Some((it.name, it.value(sample)?))).collect()
     }
 
-    /// The labels of samples that were merged whatever their labels.
+    /// Returns the labels of samples that were merged whatever their labels.
     pub(super) fn others(&self) -> Labels<'a> {
         self.0.iter().map(|it| (it.name, OTHER)).collect()
     }
@@ -37,7 +37,7 @@ impl<'a> Dimensions<'a> {
 
 struct Dimension<'a> {
     name: &'a str,
-    /// The values that are sent, if there are others.
+    /// The values that are sent, if others are not.
     kept: Option<HashSet<&'a str, FxBuildHasher>>,
 }
 
@@ -66,7 +66,8 @@ impl<'a> Dimension<'a> {
     }
 }
 
-/// The value of a label. An empty one is none: readers of pprof take it for a number.
+/// Returns the value of a label. An empty value counts as none, because readers of pprof take it for a
+/// number.
 fn value<'a>(sample: &'a Sample, name: &str) -> Option<&'a str> {
     let label = sample.labels.iter().find(|it| it.0 == name)?;
     Some(label.1.as_str()).filter(|it| !it.is_empty())

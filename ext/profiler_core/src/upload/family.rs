@@ -1,13 +1,14 @@
-//! Families of sample types: what engines store as one profile.
+//! Families of sample types: the types that engines store as one profile.
 
 use crate::profile::{Profile, SampleType};
 
-/// Sample types that belong together. The numbers of samples are in none: they are no measure of the program.
+/// Sample types that belong together. The numbers of samples belong to no family, as they do not measure the
+/// program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// CPU time.
     Cpu,
-    /// Wall clock time, and its parts.
+    /// Wall-clock time and its parts.
     Wall,
     /// Allocated objects.
     Allocations,
@@ -16,10 +17,10 @@ pub enum Family {
 }
 
 impl Family {
-    /// All, in the order in which they are sent.
+    /// All families in the order in which they are sent.
     pub const ALL: [Self; 4] = [Self::Cpu, Self::Wall, Self::Allocations, Self::Heap];
 
-    /// The name, which is that of the mode.
+    /// Returns the name, which is that of the mode.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,13 +31,13 @@ impl Family {
         }
     }
 
-    /// The family of that name.
+    /// Returns the family of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// The name that Pyroscope and Parca know, their label `__name__`.
+    /// Returns the name known to Pyroscope and Parca, their label `__name__`.
     pub(super) fn metric(self) -> &'static str {
         match self {
             Self::Cpu => "process_cpu",
@@ -45,7 +46,7 @@ impl Family {
         }
     }
 
-    /// Its types that the profile has, in their order.
+    /// Returns the types of the family that the profile has, in their order.
     pub(super) fn types_in(self, profile: &Profile) -> Vec<SampleType> {
         self.types().iter().copied().filter(|it| profile.sample_types.contains(it)).collect()
     }
@@ -59,7 +60,7 @@ impl Family {
         }
     }
 
-    /// The type by which samples are heavy or light, and which is shown first.
+    /// Returns the type by which samples are heavy or light, and which is shown first.
     pub(super) fn main_type(self) -> SampleType {
         match self {
             Self::Cpu => SampleType::Cpu,
@@ -69,8 +70,8 @@ impl Family {
         }
     }
 
-    /// The name, unit and number of the period. Go's memory profiles have bytes, which is 0 where one of so many objects
-    /// was sampled.
+    /// Returns the name, unit and number of the period. Go's memory profiles have bytes, which are 0 if the
+    /// window was in objects.
     pub(super) fn period(self, profile: &Profile) -> (&'static str, &'static str, u64) {
         match self {
             Self::Cpu => ("cpu", "nanoseconds", profile.meta.interval_ns),
@@ -79,7 +80,8 @@ impl Family {
         }
     }
 
-    /// Start and length, ns. Live objects are those at the end; an engine takes a profile that lasted for a rate.
+    /// Returns start and length, ns. Live objects are those at the end; an engine takes a profile with a
+    /// length for a rate.
     pub(super) fn time_ns(self, profile: &Profile) -> (u64, u64) {
         let meta = &profile.meta;
         match self {

@@ -1,4 +1,4 @@
-//! Compression of what is sent.
+//! Compression of uploads.
 
 use std::io::Write;
 
@@ -6,13 +6,13 @@ use flate2::{Compression, GzBuilder};
 
 use crate::error::Error;
 
-/// The level: half of the CPU time of the usual one, for a tenth more bytes.
+/// The compression level: half the CPU time of the usual one, for a tenth more bytes.
 const LEVEL: u32 = 2;
 
-/// Compresses bytes. No time and no name is in the header: equal bytes stay equal.
+/// Compresses bytes. The header contains no time and no name, so equal input has equal output.
 ///
 /// # Errors
-/// [`Error::Io`], which the encoder is free to have.
+/// Returns [`Error::Io`] if the encoder fails.
 pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let mut packed = GzBuilder::new().mtime(0).write(Vec::new(), Compression::new(LEVEL));
     packed.write_all(bytes)?;

@@ -1,6 +1,7 @@
-//! Names of labels as engines of the Prometheus family demand them.
+//! Label names in the form that engines of the Prometheus family demand.
 
-/// The name with `_` for each character that is not allowed: `[A-Za-z_][A-Za-z0-9_]*`. Others have a whole profile refused.
+/// Returns the name with `_` for each character that is not allowed by `[A-Za-z_][A-Za-z0-9_]*`. With other
+/// names, a whole profile is refused.
 pub(super) fn label_name(name: &str) -> String {
     let allowed = |it: char| if it.is_ascii_alphanumeric() { it } else { '_' };
     let starts_with_digit = name.starts_with(|it: char| it.is_ascii_digit());

@@ -1,4 +1,5 @@
-//! The body of an export of OTLP profiles in protobuf (`v1development`): a profile for each sample type, with a dictionary for all.
+//! The body of an export of OTLP profiles in protobuf (`v1development`): one profile for each sample type,
+//! and a shared dictionary.
 //!
 //! The protocol is not stable. The field numbers are those of `opentelemetry-proto` 1.45.
 
@@ -18,11 +19,11 @@ use super::shaped::Shaped;
 use super::span::Spans;
 use crate::profile::Profile;
 
-/// The name of the scope, by which some engines name their profiles.
+/// The name of the scope, after which some engines name their profiles.
 const SCOPE: &str = "profiler";
 
-/// Encodes those of `families` that the profile has; `None` if it has none. Attributes of the resource are `resource`, and the
-/// shape's own labels that are not among them.
+/// Encodes those of `families` that the profile has; `None` if it has none. The attributes of the resource
+/// are `resource`, plus those of the shape's own labels that are not among them.
 #[must_use]
 pub fn encode(
     profile: &Profile,
@@ -62,7 +63,7 @@ fn request(
     }
     let attributes =
         attributes.iter().map(|(key, value)| KeyValue { key: (*key).into(), value: AnyValue::text(value) });
-    // Parca stops for good where one of these two is missing.
+    // Parca stops for good if the resource or the scope is missing.
     let resource = Some(Resource { attributes: attributes.collect() });
     let scope = Some(Scope { name: SCOPE.into(), version: profile.meta.profiler_version.to_string() });
     let scope_profiles = vec![ScopeProfiles { scope, profiles }];

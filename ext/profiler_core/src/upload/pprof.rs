@@ -1,6 +1,7 @@
-//! Plain pprof of one family: what a scraper gets, and what Pyroscope is sent.
+//! Plain pprof of one family, for scrapers and for Pyroscope.
 //!
-//! Neither threads nor states nor our private fields are in it, so the same program has the same tables in every process.
+//! The file contains neither threads nor states nor our private fields, so the same program has the same
+//! tables in every process.
 
 use prost::Message;
 
@@ -17,7 +18,8 @@ use crate::format::pprof::tables::{signed, Head, Tables};
 use crate::profile::{Profile, SPAN};
 use crate::text::hex;
 
-/// Encodes a family, compressed by gzip. The shape's own labels are on each sample. `None` if the profile has nothing of it.
+/// Encodes a family, compressed with gzip. The shape's own labels are on each sample. Returns `None` if the
+/// profile has no data of the family.
 ///
 /// # Errors
 /// As [`gzip`].
@@ -26,7 +28,7 @@ pub fn encode(profile: &Profile, family: Family, shape: &Shape) -> Result<Option
     packed(&mut shaped, &shape.labels, shape.bytes).map(Some)
 }
 
-/// The family in at most `bytes` before compression, with `labels` on each sample.
+/// Encodes the family in at most `bytes` before compression, with `labels` on each sample.
 pub(super) fn packed(
     shaped: &mut Shaped<'_>,
     labels: &[(String, String)],
@@ -51,7 +53,7 @@ fn message(shaped: &Shaped<'_>, all: &[(String, String)]) -> messages::Profile {
         started_at_ns,
         duration_ns,
         comments: &comments(profile),
-        binary: &profile.meta.ruby, // the name of a program can have its pid in it
+        binary: &profile.meta.ruby, // the name of a program can contain its pid
     });
     for (stack, labels, span, weights) in shaped.samples() {
         let mut location_id: Vec<u64> = stack.frames.iter().map(|it| tables.location(*it)).collect();

@@ -1,16 +1,16 @@
-//! Identities of the profiles in a request.
+//! The identities of the profiles in a request.
 
-/// Random bytes of the caller, one set for each request. A request that is sent again keeps its own.
+/// Random bytes from the caller, one set for each request. A request that is sent again keeps its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProfileId(pub [u8; 16]);
 
 impl ProfileId {
-    /// The id of a profile in the request, by its place there.
+    /// Returns the id of a profile in the request, by its place there.
     pub(super) fn at(self, place: usize) -> Self {
         Self(u128::from_be_bytes(self.0).wrapping_add(place as u128).to_be_bytes())
     }
 
-    /// The id in the form of a UUID of random bytes, version 4.
+    /// Returns the id in the form of a random UUID, version 4.
     pub(super) fn uuid(self) -> String {
         let bits = u128::from_be_bytes(self.0);
         let bits = bits & !(0xf << 76) | 4 << 76; // the version

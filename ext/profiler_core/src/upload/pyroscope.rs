@@ -1,4 +1,4 @@
-//! The body of a push to Pyroscope, `push.v1.PusherService/Push` in protobuf: a series for each family.
+//! The body of a push to Pyroscope, `push.v1.PusherService/Push` in protobuf: one series for each family.
 
 pub(super) mod messages;
 
@@ -17,10 +17,11 @@ use super::span::Spans;
 use crate::error::Error;
 use crate::profile::Profile;
 
-/// The label of a series without which Pyroscope makes up a name.
+/// The label that names a series. Pyroscope makes up a name if it is missing.
 const SERVICE: &str = "service_name";
 
-/// Encodes those of `families` that the profile has; `None` if it has none. The shape's own labels are those of all series.
+/// Encodes those of `families` that the profile has; `None` if it has none. The shape's own labels are on all
+/// series.
 ///
 /// # Errors
 /// As [`super::gzip`].
@@ -41,12 +42,12 @@ pub fn encode(
     Ok((!request.series.is_empty()).then(|| request.encode_to_vec()))
 }
 
-/// The labels of a series, sorted by name, each name once.
+/// Returns the labels of a series, sorted by name, each name once.
 fn labels(family: Family, shape: &Shape) -> Vec<Label> {
     let mut labels = BTreeMap::from([(SERVICE.to_owned(), "unknown_service")]);
     labels.extend(shape.labels.iter().map(|(name, value)| (label_name(name), value.as_str())));
     labels.insert("__name__".into(), family.metric());
-    // Its older storage would else take the objects of each window for a sum since the start.
+    // Otherwise, its older storage would take the objects of each window for a sum since the start.
     labels.insert("__delta__".into(), "false");
     labels.into_iter().map(|(name, value)| Label { name, value: value.into() }).collect()
 }

@@ -1,24 +1,27 @@
-//! The part of a profile that is sent.
+//! The shape of an upload: which part of a profile is sent.
 
 /// The part of a profile that is sent.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Labels of all samples, by name: the service, its version, the host.
+    /// The labels of all samples, by name: the service, its version, the host.
     pub labels: Vec<(String, String)>,
-    /// Names of labels of samples that are sent. All others are left out: in engines each value is a series.
+    /// The names of the sample labels that are sent. All others are left out, because each value is a series
+    /// in an engine.
     pub dimensions: Vec<String>,
-    /// The most values of such a label. The lighter ones become `(other)`.
+    /// The maximum number of values of such a label. Lighter values become `(other)`.
     pub values: usize,
-    /// The most frames of a stack. Those at the root become `(truncated)`.
+    /// The maximum number of frames of a stack. Frames beyond it, at the root, become `(truncated)`.
     pub depth: usize,
-    /// The most samples of a family. The lightest become one of the stack `(other)` for each set of labels.
+    /// The maximum number of samples of a family. The lightest are merged into one with the stack `(other)`
+    /// for each label set.
     pub samples: usize,
-    /// The most bytes of a family, before compression. There are fewer samples if need be.
+    /// The maximum number of bytes of a family before compression. If necessary, there are fewer samples.
     pub bytes: usize,
 }
 
 impl Default for Shape {
-    /// The limits of Pyroscope, which cuts the leaves off deeper stacks, and refuses more samples and bytes.
+    /// Returns the limits of Pyroscope, which cuts the leaves off deeper stacks, and refuses more samples and
+    /// bytes.
     fn default() -> Self {
         Self {
             labels: Vec::new(),

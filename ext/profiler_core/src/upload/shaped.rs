@@ -13,16 +13,16 @@ use crate::ids::{FrameId, Id, Interner, LabelSetId, SpanIndex, StackId};
 use crate::profile::{Profile, Sample, SampleType, Weights};
 use crate::record::frame::Synthetic;
 
-/// A stack as it is sent.
+/// A stack in the form in which it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Stack {
-    /// Leaf first.
+    /// The frames, leaf first.
     pub(super) frames: Vec<FrameId>,
-    /// A frame below these, in place of those that were left out.
+    /// A frame below these, in place of the frames that were left out.
     pub(super) root: Option<Synthetic>,
 }
 
-/// A sample as it is sent. No other has the same stack, labels and span.
+/// A sample in the form in which it is sent. No other sample has the same stack, labels and span.
 #[derive(Clone, Copy)]
 struct Row {
     stack: StackId,
@@ -41,12 +41,12 @@ pub(super) struct Shaped<'a> {
     labels: Interner<Labels<'a>, LabelSetId>,
     spans: Interner<Span, SpanIndex>,
     rows: Vec<Row>,
-    /// Where each row is.
+    /// The place of each row.
     places: HashMap<(StackId, LabelSetId, SpanIndex), usize, FxBuildHasher>,
 }
 
 impl<'a> Shaped<'a> {
-    /// The samples of a family; `None` if no sample weighs anything there.
+    /// Collects the samples of a family. Returns `None` if no sample has any weight in the family.
     pub(super) fn new(profile: &'a Profile, family: Family, shape: &'a Shape, spans: Spans) -> Option<Self> {
         let types = family.types_in(profile);
         let weighs = |it: &&Sample| types.iter().any(|of| it.weights.get(*of) > 0);
@@ -75,7 +75,7 @@ impl<'a> Shaped<'a> {
         Some(shaped)
     }
 
-    /// Stack, labels, span and weights of each sample.
+    /// Iterates over stack, labels, span and weights of each sample.
     pub(super) fn samples(&self) -> impl Iterator<Item = (&Stack, &Labels<'a>, Option<&Span>, &Weights)> {
         self.rows.iter().filter_map(|row| {
             let (stack, labels) = (self.stacks.get(row.stack)?, self.labels.get(row.labels)?);
@@ -83,20 +83,20 @@ impl<'a> Shaped<'a> {
         })
     }
 
-    /// Leaves fewer samples if a message of them is longer than allowed. Returns whether it did.
+    /// Reduces the number of samples if a message with them is longer than allowed. Returns whether it did.
     pub(super) fn shorten(&mut self, length: usize, allowed: usize) -> bool {
         let samples = self.rows.len();
         if length <= allowed || samples <= 1 {
             return false;
         }
         let fitting = samples as f64 * allowed as f64 / length as f64;
-        // Names are shared, so they shrink less than samples do.
+        // Names are shared, so they shrink less than the samples do.
         self.limit(((fitting * 0.9) as usize).min(samples - 1));
         true
     }
 
-    /// Leaves `most` samples at most, and one at least. The lightest become one of the stack `(other)` for each set of labels, or
-    /// for all of these if they are too many.
+    /// Keeps at most `most` samples, and at least one. The lightest are merged into one with the stack
+    /// `(other)` for each label set, or for all sets together if these are too many.
     fn limit(&mut self, most: usize) {
         let most = most.max(1);
         if self.rows.len() <= most {
@@ -122,7 +122,7 @@ impl<'a> Shaped<'a> {
         }
     }
 
-    /// Adds a sample, or its weights to the one that is else equal.
+    /// Adds a sample, or adds its weights to an otherwise equal one.
     fn add(&mut self, row: Row) {
         let place = *self.places.entry((row.stack, row.labels, row.span)).or_insert(self.rows.len());
         match self.rows.get_mut(place) {
@@ -132,7 +132,7 @@ impl<'a> Shaped<'a> {
     }
 }
 
-/// A stack of at most `depth` frames: the leaf is where the time goes.
+/// Returns a stack of at most `depth` frames. The leaf end is kept, as that is where the time goes.
 fn stack(profile: &Profile, id: StackId, depth: usize) -> Stack {
     let node = |id: StackId| profile.stacks.get(id.index()).copied();
     let mut nodes = std::iter::successors(node(id), |it| it.parent.and_then(node));

@@ -1,4 +1,4 @@
-//! The span of a sample that is sent. It is no dimension: engines keep it beside the labels, or as a link.
+//! The span of a sample that is sent. It is not a dimension: engines keep it beside the labels, or as a link.
 
 use crate::profile::{Sample, ROOT_SPAN, SPAN, TRACE};
 
@@ -9,19 +9,20 @@ pub(super) struct Span {
     pub(super) span_id: [u8; 8],
 }
 
-/// The span that is sent with a sample.
+/// The choice of the span that is sent with a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spans {
-    /// None.
+    /// No span.
     Omitted,
-    /// Its own.
+    /// The sample's own span.
     Own,
-    /// The one with which its process entered the trace: the profile of a request is that of its root.
+    /// The span with which the process entered the trace: the profile of a request belongs to its root span.
     Root,
 }
 
 impl Spans {
-    /// The span of a sample; `None` also where its labels are no ids, as an app may have such labels of its own.
+    /// Returns the span of a sample. Returns `None` also if its labels are not ids, as an app may have such
+    /// labels of its own.
     pub(super) fn of(self, sample: &Sample) -> Option<Span> {
         let label = |name: &str| sample.labels.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
         let span_id = match self {
@@ -33,7 +34,7 @@ impl Spans {
     }
 }
 
-/// The bytes of an id; `None` if it is not one of that length, or is 0.
+/// Decodes the bytes of an id. Returns `None` if the text is not an id of that length, or is 0.
 fn bytes<const N: usize>(hex: &str) -> Option<[u8; N]> {
     if hex.len() != 2 * N || !hex.bytes().all(|it| it.is_ascii_hexdigit()) {
         return None;

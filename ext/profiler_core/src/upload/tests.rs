@@ -1,4 +1,4 @@
-//! Tests of what is sent, read back: sums are conserved, bounds are kept, and no name breaks a message.
+//! Tests that read the sent data back: sums are conserved, bounds are kept, and no name breaks a message.
 
 mod hostile;
 mod sent;
@@ -22,7 +22,7 @@ use crate::text::hex;
 
 const ID: ProfileId = ProfileId([7; 16]);
 
-/// A sample: names of functions from the root on, labels, and weights.
+/// A sample: the names of functions from the root on, labels, and weights.
 #[derive(Clone, Debug)]
 struct Given {
     stack: Vec<String>,
@@ -53,7 +53,7 @@ fn profile_of(types: &[SampleType], samples: &[Given]) -> Profile {
     Profile { sample_types: types.to_vec(), meta, ..tables.into_profile() }
 }
 
-/// The totals of all that is sent, by the name of the type.
+/// Returns the totals of everything that is sent, by the name of the type.
 fn totals(profile: &Profile) -> BTreeMap<String, i64> {
     let total = profile.total();
     let sent = SampleType::ALL.into_iter().filter(|it| *it != SampleType::Samples && total.get(*it) > 0);
@@ -82,7 +82,7 @@ fn given(types: Vec<SampleType>) -> impl Strategy<Value = Given> {
     )
 }
 
-/// The labels of a span; of a broken one if an app has such labels itself.
+/// Returns the labels of a span, or of a broken one, as an app may set such labels itself.
 fn span_labels((trace, span, root, broken): (u8, u8, Option<u8>, bool)) -> Vec<(String, String)> {
     let trace = if broken { "of the app".into() } else { hex(&[trace; 16]) };
     let root = root.map(|it| (ROOT_SPAN, hex(&[it; 8])));
@@ -90,7 +90,8 @@ fn span_labels((trace, span, root, broken): (u8, u8, Option<u8>, bool)) -> Vec<(
     labels.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The weight of each span of a profile, by type and the text that `text` makes of its trace, itself and its root.
+/// Returns the weight of each span of a profile, by type and by the text that `text` makes of its trace,
+/// itself and its root.
 fn by_span(profile: &Profile, text: impl Fn(&str, &str, &str) -> String) -> BTreeMap<(String, String), i64> {
     let mut sums = BTreeMap::new();
     for sample in &profile.samples {
@@ -129,7 +130,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
     )
 }
 
-/// Whether bounds are kept. Messages of one sample may be too long.
+/// Checks that bounds are kept. A message of one sample may be too long.
 fn expect_bounds(sent: &Sent, shape: &Shape) {
     let samples = sent.samples.len();
     assert!(samples <= shape.samples, "{samples} samples");
@@ -144,7 +145,7 @@ fn expect_bounds(sent: &Sent, shape: &Shape) {
 }
 
 proptest! {
-    // A case writes whole files, so there are fewer of them than elsewhere.
+    // A case writes whole files, so there are fewer cases than elsewhere.
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
 
     #[test]

@@ -1,17 +1,19 @@
-//! The probability that chance alone brings a number as far from 0 as this.
+//! The probability that chance alone results in a number at least as far from 0.
 
-/// Two-sided, of the standard normal distribution.
+/// Returns the two-sided probability of the standard normal distribution.
 pub(super) fn of_normal(z: f64) -> f64 {
     erfc(z.abs() / std::f64::consts::SQRT_2)
 }
 
-/// Two-sided, of Student's distribution with `free` degrees of freedom, by Wallace's approximation.
+/// Returns the two-sided probability of Student's distribution with `free` degrees of freedom, by Wallace's
+/// approximation.
 pub(super) fn of_student(t: f64, free: f64) -> f64 {
     let z = (8.0 * free + 1.0) / (8.0 * free + 3.0) * (free * (t * t / free).ln_1p()).sqrt();
     of_normal(z)
 }
 
-/// The complementary error function, by a Chebyshev fit whose relative error is below 1.2e-7 everywhere.
+/// Computes the complementary error function by a Chebyshev fit whose relative error is below 1.2e-7
+/// everywhere.
 fn erfc(x: f64) -> f64 {
     const FIT: [f64; 10] = [
         -1.265_512_23,
@@ -30,19 +32,21 @@ fn erfc(x: f64) -> f64 {
     t * (exponent - x * x).exp()
 }
 
-/// The one in the middle; 0 of none.
+/// Returns the median; 0 if there are no numbers.
 pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let middle = |place: usize| numbers.get(place).copied().unwrap_or(0.0);
     (middle(numbers.len().saturating_sub(1) / 2) + middle(numbers.len() / 2)) / 2.0
 }
 
-/// The median of the chi-squared distribution with `free` degrees of freedom, by Wilson and Hilferty's approximation.
+/// Returns the median of the chi-squared distribution with `free` degrees of freedom, by Wilson and
+/// Hilferty's approximation.
 pub(super) fn median_of_squares(free: f64) -> f64 {
     free * (1.0 - 2.0 / (9.0 * free)).powi(3)
 }
 
-/// Corrected for how many there are (Holm): each is the chance that any of all comes as far. What was not tested is 1.
+/// Corrects the probabilities for their number (Holm): each becomes the probability that any of them comes as
+/// far. A function that was not tested gets 1.
 pub(super) fn corrected(chances: &[Option<f64>]) -> Vec<f64> {
     let mut order: Vec<(usize, f64)> =
         chances.iter().enumerate().filter_map(|(place, it)| it.map(|it| (place, it))).collect();

@@ -1,16 +1,16 @@
-//! The change of the whole in a sentence: how much faster or slower, and because of what.
+//! The change of the whole in one sentence: how much faster or slower, and for what reason.
 
 use super::Diff;
 use crate::profile::SampleType;
 
-/// A change of the whole by less than this share is none that a reader should go by.
+/// The minimum change of the whole, as a share, that a reader should act on.
 const LEAST: f64 = 0.05;
-/// A function is the reason for a change if it has this part of it.
+/// The part of a change that a function must have to be its reason.
 const REASON: f64 = 0.5;
 
 impl Diff {
-    /// The change of the whole: "7.2 times faster: 2.71 s -> 377 ms, because Object#totals is gone". `None` where nothing weighed
-    /// anything.
+    /// Returns the change of the whole: "7.2 times faster: 2.71 s -> 377 ms, because Object#totals is gone".
+    /// `None` if there was no weight at all.
     #[must_use]
     pub fn headline(&self) -> Option<String> {
         let (before, after, of_what) = match self.requests {
@@ -35,7 +35,7 @@ impl Diff {
         Some(format!("{how}: {span}{reason}"))
     }
 
-    /// The function that most of the change of the whole is in.
+    /// Returns the function that accounts for most of the change of the whole.
     fn reason(&self, change: f64) -> Option<String> {
         let (name, before, after) = self.reason.as_ref()?;
         if (after - before) / change < REASON {
@@ -75,7 +75,8 @@ struct Words {
     same: &'static str,
 }
 
-/// 1.25 times as much is 25 % slower; a time divided by 1.25 is 20 % less of it.
+/// Formats a factor as a percentage: 1.25 times as much is 25 % slower; a time divided by 1.25 is 20 % less
+/// time.
 fn percent(times: f64, grew: bool, word: &str) -> String {
     let share = if grew { times - 1.0 } else { 1.0 - 1.0 / times };
     let of = if word == "faster" { "less time" } else { word };

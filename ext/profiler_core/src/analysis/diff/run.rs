@@ -1,4 +1,4 @@
-//! A run: the weight of each function in it, and how well that is known.
+//! A run: the weight of each function in it, and how precisely that is known.
 
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
@@ -8,23 +8,23 @@ use crate::ids::{Id, StackId};
 use crate::profile::{Function, Kind, Profile, Sample};
 use crate::record::State;
 
-/// A weight and how well it is known.
+/// A weight and its precision.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weighed {
     pub(super) weight: f64,
     pub(super) samples: u64,
-    /// Variance, if samples fell by chance and each brought its weight.
+    /// The variance if samples fell at random and each brought its weight.
     pub(super) variance: f64,
 }
 
 impl Weighed {
-    /// Adds a row, and the time without a CPU of the same stack, which comes with the row's records.
+    /// Adds a row, and the time without a CPU of the same stack, which arrives with the row's records.
     fn add(&mut self, sample: &Sample, runnable: u64, compare: Compare) {
         let weight = (sample.weights.get(compare.of) + runnable) as f64;
-        // Allocations come in numbers of their own, so that a record is what a row has one of at least.
+        // Allocations come in numbers of their own, so a row counts as at least one record.
         let records = sample.weights.get(crate::profile::SampleType::Samples).max(1);
-        // Ticks weigh about the same each. What is measured at its end weighs as much as came together by then, which varies
-        // as much as its mean.
+        // Ticks all weigh about the same. A measurement at its end weighs as much as had accumulated by then,
+        // which varies as much as its mean.
         let varies = if sample.state == State::Running { 1.2 } else { 2.0 };
         self.weight += weight;
         self.samples += if weight > 0.0 { records } else { 0 };
@@ -32,10 +32,11 @@ impl Weighed {
     }
 }
 
-/// The weights of time without a CPU. Its rows have no records of their own: those of running, or of GC, have them.
+/// The weights of time without a CPU. Its rows have no records of their own: the rows of running, or of GC,
+/// have them.
 struct Runnable<'p>(HashMap<Place<'p>, u64, FxBuildHasher>);
 
-/// The identity of a row but for its state.
+/// The identity of a row without its state.
 type Place<'p> = (StackId, usize, &'p [(String, String)]);
 
 impl<'p> Runnable<'p> {
@@ -45,7 +46,7 @@ impl<'p> Runnable<'p> {
             *weights.entry(place(sample)).or_default() += sample.weights.get(compare.of);
         }
         if !weights.is_empty() {
-            // Others count by themselves.
+            // The other rows count by themselves.
             let has_records = |it: &&Sample| matches!(it.state, State::Running | State::Gc);
             let with: HashSet<Place<'p>, FxBuildHasher> =
                 profile.samples.iter().filter(has_records).map(place).collect();
@@ -54,7 +55,7 @@ impl<'p> Runnable<'p> {
         Self(weights)
     }
 
-    /// The weight to be added to that of a row; `None` if the row itself is added to another.
+    /// Returns the weight to add to that of a row, or `None` if the row itself is added to another.
     fn beside(&mut self, sample: &'p Sample) -> Option<u64> {
         match sample.state {
             State::Runnable if self.0.contains_key(&place(sample)) => None,
@@ -71,11 +72,11 @@ fn place(sample: &Sample) -> Place<'_> {
 pub(super) struct Run {
     pub(super) all: Weighed,
     functions: HashMap<Key, Weighed, FxBuildHasher>,
-    /// Weights by the innermost function in Ruby: C functions work for their caller.
+    /// The weights by the innermost Ruby function: C functions work for their caller.
     sites: HashMap<Key, f64, FxBuildHasher>,
     absolute: bool,
     requests: u64,
-    /// The divisor of weights.
+    /// The divisor of all weights.
     parts: f64,
 }
 
@@ -83,7 +84,7 @@ impl Run {
     pub(super) fn new(profile: &Profile, compare: Compare) -> Self {
         let mut all = Weighed::default();
         let mut own: Vec<Weighed> = vec![Weighed::default(); profile.functions.len()];
-        // The turn at which a function was last met.
+        // The turn in which each function was last met.
         let mut seen = vec![0; own.len()];
         let mut runnable = Runnable::of(profile, compare);
         let mut at_sites = vec![0.0; own.len()];
@@ -126,13 +127,14 @@ impl Run {
         }
     }
 
-    /// Compares weights from now on: those of a request, where requests were counted.
+    /// Compares weights from now on: those per request, if requests were counted.
     pub(super) fn compare_weights(&mut self, by_request: bool) {
         self.absolute = true;
         self.parts = if by_request { self.requests.max(1) as f64 } else { 1.0 };
     }
 
-    /// The weight at a function in Ruby, with the C functions that it called: of a request, if weights are.
+    /// Returns the weight at a Ruby function, including the C functions that it called. It is per request if
+    /// weights are.
     pub(super) fn site(&self, key: &Key) -> f64 {
         self.sites.get(key).copied().unwrap_or_default() / self.parts
     }
@@ -141,7 +143,7 @@ impl Run {
         self.functions.get(key).copied().unwrap_or_default()
     }
 
-    /// The number that is compared, and its variance.
+    /// Returns the number to compare, and its variance.
     pub(super) fn value(&self, key: &Key) -> (f64, f64) {
         let it = self.of(key);
         if self.absolute {
@@ -149,7 +151,7 @@ impl Run {
         }
         let all = self.all.weight.max(1.0);
         let share = it.weight / all;
-        // What is not in it counts against it.
+        // Weight outside the function counts against it.
         let rest = (self.all.variance - it.variance).max(0.0);
         let variance = ((1.0 - share).powi(2) * it.variance + share.powi(2) * rest) / (all * all);
         (share, variance)

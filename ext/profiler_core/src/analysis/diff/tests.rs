@@ -6,8 +6,9 @@ use crate::rng;
 
 const COMPARE: Compare = Compare { of: SampleType::Cpu, total: false, absolute: false };
 
-/// A run of a program with 50 functions. The first has a fifth of the time, times `slower`, and the others share the rest.
-/// Each tick falls on one of them by chance. Each run favours some of them a bit, by `lean`.
+/// Generates a run of a program with 50 functions. The first function has a fifth of the time, times
+/// `slower`, and the others share the rest. Each tick falls on one of them at random. Each run favours some
+/// of them slightly, by `lean`.
 fn run(seed: u64, ticks: u64, slower: f64, lean: f64) -> Profile {
     let mut bits = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut unit = || {
@@ -51,7 +52,8 @@ fn run(seed: u64, ticks: u64, slower: f64, lean: f64) -> Profile {
     profile
 }
 
-/// Three runs a side, from `seed` on; the later side with a first function that takes `slower` times as long.
+/// Compares three runs on each side, from `seed` on. On the later side, the first function takes `slower`
+/// times as long.
 fn compared(seed: u64, ticks: u64, slower: f64, lean: f64, compare: Compare) -> Diff {
     let side = |from: u64, slower| -> Vec<Profile> {
         (from..from + 3).map(|it| run(it, ticks, slower, lean)).collect()
@@ -85,7 +87,8 @@ fn lists_the_largest_slowdowns_first() {
     assert!(right >= 19, "{right} of 20");
 }
 
-/// Something that falls into one run and not into the next neither counts as changed nor hides what has changed.
+/// Tests that noise which falls into one run and not into the next neither counts as changed nor hides what
+/// has changed.
 #[test]
 fn a_noisy_function_does_not_affect_others() {
     let (mut named, mut wrong) = (0, 0);
@@ -130,7 +133,7 @@ fn functions_with_few_samples_are_not_tested() {
 
 #[test]
 fn time_without_a_cpu_is_as_well_known_as_the_rest_of_its_stack() {
-    // Half of what every row weighs was without a CPU, and is in a row without records.
+    // Half of the weight of every row was without a CPU, and is in a row without records.
     let split = |profile: &Profile| {
         let mut split = profile.clone();
         for sample in &profile.samples {
@@ -157,7 +160,7 @@ fn time_without_a_cpu_is_as_well_known_as_the_rest_of_its_stack() {
     assert_eq!(significant(&found), significant(&whole));
 }
 
-/// A run of a program whose functions ran for these numbers of milliseconds, one sample each.
+/// Generates a run of a program whose functions ran for these numbers of milliseconds, with one sample each.
 fn timed(functions: &[(&str, u64)]) -> Profile {
     let mut it = crate::analysis::example::Example::lasting_ms(1_000);
     for (name, ms) in functions {

@@ -42,7 +42,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
     })
 }
 
-/// The number of threads that waited for the GVL.
+/// Returns the number of threads that waited for the GVL.
 fn waiting_threads(profile: &Profile) -> u64 {
     let waits = profile.samples.iter().filter(|it| it.state == State::Gvl);
     let waits = waits.filter(|it| it.weights.get(SampleType::Wall) > 0);

@@ -1,4 +1,4 @@
-//! The time that findings are shares of, and the part of it that each row is.
+//! The time that findings are shares of, and how each row uses it.
 
 use crate::analysis::idle::Idle;
 use crate::analysis::loading::{Load, Loads};
@@ -7,18 +7,18 @@ use crate::analysis::wait_cause::{Cause, Causes};
 use crate::profile::{Profile, Sample, SampleType};
 use crate::record::State;
 
-/// The time of a profile: wall clock time that was not idle, else CPU time, else samples.
+/// The time of a profile: wall-clock time that was not idle, or else CPU time, or else samples.
 pub(super) struct Clock<'profile> {
     profile: &'profile Profile,
-    /// By row.
+    /// The use of the time, by row.
     parts: Vec<Part>,
     /// The sample type.
     pub(super) of: SampleType,
-    /// The time that shares are of.
+    /// The time that shares refer to.
     pub(super) total: u64,
-    /// Whether code was loaded before the requests that were counted, so that this is no part of the total.
+    /// Whether code was loaded before the counted requests, in which case loading is not part of the total.
     pub(super) is_server: bool,
-    /// Whether a limit of the cgroup was in force, so that time without a CPU is a part of the total.
+    /// Whether a limit of the cgroup was in force, in which case time without a CPU is part of the total.
     pub(super) is_throttled: bool,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Clock<'profile> {
 pub(super) enum Part {
     /// An idle wait.
     Idle,
-    /// Ready to run, without a CPU.
+    /// Ready to run but without a CPU.
     NoCpu,
-    /// Loading code, in whatever state.
+    /// Loading code, in any state.
     Loading(Load),
-    /// Running, also without the GVL.
+    /// Running, with or without the GVL.
     Running,
     /// Waiting.
     Waiting(Cause),
@@ -78,7 +78,7 @@ impl<'profile> Clock<'profile> {
         };
         let without_cpu = clock.weight(|it| *it == Part::NoCpu);
         clock.is_throttled = profile.stats.throttled_ns > 0 && profile.stats.throttled_ns >= without_cpu / 2;
-        // Samples of objects are no time.
+        // Samples of objects are not time.
         let objects = profile.sample_types.contains(&SampleType::AllocObjects);
         if timed.is_some() || !objects {
             clock.total = clock.weight(|it| clock.is_counted(it));
@@ -86,7 +86,7 @@ impl<'profile> Clock<'profile> {
         clock
     }
 
-    /// Whether the time is one that shares are of: what the program had, and used for its work.
+    /// Returns whether shares refer to this time: time that the program had, and used for its work.
     fn is_counted(&self, part: &Part) -> bool {
         match part {
             Part::Idle => false,
@@ -96,13 +96,13 @@ impl<'profile> Clock<'profile> {
         }
     }
 
-    /// The rows that weigh something, with their parts and weights.
+    /// Iterates over the rows that have weight, with their parts and weights.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&'profile Sample, &Part, u64)> + '_ {
         let rows = self.profile.samples.iter().zip(&self.parts);
         rows.map(|(sample, part)| (sample, part, sample.weights.get(self.of))).filter(|it| it.2 > 0)
     }
 
-    /// The weight of some parts.
+    /// Returns the weight of some parts.
     pub(super) fn weight(&self, is: impl Fn(&Part) -> bool) -> u64 {
         self.rows().filter(|(_, part, _)| is(part)).fold(0_u64, |sum, (.., ns)| sum.saturating_add(ns))
     }
@@ -111,7 +111,7 @@ impl<'profile> Clock<'profile> {
         weight as f64 / self.total.max(1) as f64
     }
 
-    /// Whether it is enough of the time for a finding.
+    /// Returns whether the weight is enough of the time for a finding.
     pub(super) fn is_worth(&self, weight: u64) -> bool {
         weight > 0 && self.share(weight) >= super::LEAST_SHARE
     }

@@ -9,7 +9,7 @@ use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 
-/// How Ruby code requests a collection.
+/// The methods with which Ruby code requests a collection.
 const REQUESTS: [&str; 3] = ["GC.start", "ObjectSpace.garbage_collect", "GC.compact"];
 
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
@@ -46,7 +46,8 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
     })
 }
 
-/// The class with the most bytes among the objects that the function allocated, if objects were sampled.
+/// Returns the class with the most bytes among the objects that the function allocated, if objects were
+/// sampled.
 fn allocated_in<'profile>(
     profile: &'profile Profile,
     sites: &Sites<'_>,

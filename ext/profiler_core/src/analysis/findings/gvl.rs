@@ -1,4 +1,4 @@
-//! Waiting for the GVL, and the function that had it.
+//! Waiting for the GVL, and the function that held it.
 
 use std::collections::BTreeMap;
 

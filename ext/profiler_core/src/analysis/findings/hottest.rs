@@ -1,4 +1,4 @@
-//! The code that ran longest.
+//! The code that ran for the longest time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,17 +10,19 @@ use crate::ids::{FunctionId, StackId};
 use crate::profile::{Frame, Profile};
 use crate::text::units::percent;
 
-/// A function that ran for less than this part of the running time by itself is no hot spot: what holds the time is further out.
+/// The part of the running time that a function must take by itself to be a hot spot. Otherwise, the function
+/// that holds the time is further out.
 const HOT: f64 = 0.25;
-/// The part of the running time that this has.
+/// The part of the running time that a function further out must hold.
 const MOST: f64 = 0.5;
-/// The least part of it that is named as a part of that.
+/// The minimum part of that function's time for a branch to be named.
 const BRANCH: f64 = 0.1;
-/// The branches that are named.
+/// The number of branches that are named.
 const BRANCHES: usize = 2;
 
-/// The function in Ruby that ran longest by itself and in the C functions that it called. Where that is no hot spot, the innermost
-/// function that holds half of the time comes first, with what it splits into.
+/// Finds the Ruby function that ran longest by itself and in the C functions that it called. If that is not a
+/// hot spot, the innermost function that holds half of the time comes first, with the branches that it splits
+/// into.
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Vec<Finding> {
     let rows: Vec<(StackId, u64)> = clock
         .rows()
@@ -33,12 +35,12 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
         return vec![hottest];
     }
     let trunk = trunk(profile, sites, clock, &rows, ran);
-    // A hot spot that is no more than chance says nothing beside where the time is.
+    // A hot spot that does not exceed chance adds nothing to the place that holds the time.
     let is_worth = trunk.is_none() || clock.share(hottest.weight) >= LEAST_RUNNING;
     trunk.into_iter().chain(is_worth.then_some(hottest)).collect()
 }
 
-/// Weights by the frame of the app that called.
+/// Weights by the calling frame of the app.
 type Callers = BTreeMap<Frame, u64>;
 
 fn hottest(
@@ -80,7 +82,8 @@ fn hottest(
     })
 }
 
-/// The innermost function that holds half of the running time: the one with the least weight of those that do.
+/// Returns the innermost function that holds half of the running time: the one with the least weight among
+/// those that do.
 fn trunk(
     profile: &Profile,
     sites: &Sites<'_>,
@@ -121,13 +124,13 @@ fn trunk(
     })
 }
 
-/// The function in Ruby, or else in C, that the innermost frame of a function called.
+/// Returns the function in Ruby, or else in C, that the innermost frame of a function called.
 fn below(profile: &Profile, sites: &Sites<'_>, stack: StackId, function: FunctionId) -> Option<Frame> {
     let inner: Vec<Frame> = profile.frames_of(stack).take_while(|it| it.function != function).collect();
     inner.iter().rev().find(|it| sites.is_ruby(**it)).or(inner.last()).copied()
 }
 
-/// The heaviest functions that it called, with their shares of all.
+/// Returns the heaviest functions called from there, with their shares of everything.
 fn branches(profile: &Profile, clock: &Clock<'_>, at: &At) -> Vec<String> {
     let mut callees: Vec<_> = at.callees.iter().map(|(function, weight)| (*weight, *function)).collect();
     callees.sort_by_key(|(weight, function)| (Reverse(*weight), *function));

@@ -7,7 +7,8 @@ use super::{At, Clock, Finding, Kind};
 use crate::analysis::sites::Sites;
 use crate::text::units::duration;
 
-/// A part of the time, or for a server a note: what was loaded before its requests.
+/// Finds the time spent loading: a part of the time or, for a server, a note on what was loaded before its
+/// requests.
 pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let mut weight: u64 = 0;
     let mut packages: BTreeMap<Option<&str>, At> = BTreeMap::new();
@@ -34,7 +35,7 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     if !clock.is_worth(weight) {
         return None;
     }
-    // Until a file is found, it is nobody's.
+    // Until a file is found, it belongs to no package.
     let (package, at) = packages.iter().rev().max_by_key(|(package, it)| (package.is_some(), it.weight))?;
     let place = at.place()?;
     let spent =
@@ -56,7 +57,7 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     })
 }
 
-/// Names the method that requires. Empty for the text of a file, which its place names.
+/// Names the method that requires. Empty for the text of a file, which its place already names.
 fn required_by(name: &str) -> String {
     let bare = name.strip_prefix("block in ").unwrap_or(name);
     if bare.starts_with('<') {

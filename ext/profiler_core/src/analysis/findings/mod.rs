@@ -1,7 +1,7 @@
-//! Facts in words: what took the time or the memory, where, and which command shows more.
+//! Findings: facts in words on what took the time or the memory, where, and which command shows more.
 //!
-//! A finding appears only beyond a threshold, which stands beside what it finds. Shares of time leave out [idle](super::idle)
-//! waits: threads that only wait are not slow.
+//! A finding appears only beyond a threshold, which is defined next to the code that finds it. Shares of time
+//! omit [idle](super::idle) waits: threads that only wait are not slow.
 
 mod blocked;
 mod clock;
@@ -25,11 +25,12 @@ use crate::profile::{Frame, Profile, SampleType};
 use crate::text::units::{counted, duration};
 use clock::Clock;
 
-/// The most findings of a profile.
+/// The maximum number of findings of a profile.
 const MOST: usize = 6;
-/// The least share of the time that is worth a finding.
+/// The minimum share of the time that is worth a finding.
 const LEAST_SHARE: f64 = 0.10;
-/// The least share for code that ran: in a program without a hot spot, its hottest function is still where to begin.
+/// The minimum share for code that ran: in a program without a hot spot, the hottest function is still the
+/// place to start.
 const LEAST_RUNNING: f64 = 0.05;
 
 /// The subject of a finding.
@@ -43,11 +44,11 @@ pub enum Kind {
     Waiting,
     /// C code that waited while it held the GVL.
     Blocked,
-    /// Waiting for the GVL, and who had it.
+    /// Waiting for the GVL, and who held it.
     Gvl,
     /// Garbage collection, and what caused it.
     Gc,
-    /// Time in which a thread could run and had no CPU.
+    /// Time in which a thread could run but had no CPU.
     NoCpu,
     /// A statement that was sent to a database many times.
     Queries,
@@ -62,7 +63,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it in data.
+    /// Returns the word for the kind in data.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -85,7 +86,7 @@ impl Kind {
 /// A fact about a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The subject.
+    /// The subject of the finding.
     pub kind: Kind,
     /// The fact, without its share and its place.
     pub text: String,
@@ -93,16 +94,18 @@ pub struct Finding {
     pub weight: u64,
     /// The sample type of the weight.
     pub of: SampleType,
-    /// Its share of all that was measured and not idle, 0 to 1; `None` where it is no part of that.
+    /// The share of everything that was measured and not idle, 0 to 1; `None` if the fact is not part of
+    /// that.
     pub share: Option<f64>,
-    /// The function that it names, at the line with the most weight.
+    /// The function that the finding names, at the line with the most weight.
     pub place: Option<Frame>,
-    /// The command that shows more, with `FILE` where the profile stands.
+    /// The command that shows more, with `FILE` in place of the profile.
     pub command: String,
 }
 
-/// The findings of `profile`, the most important first. Waits, also for the GVL, come before code that ran up to twice as long: in
-/// these nothing was done. Notes come last: what is in no share, and how far the numbers can be trusted.
+/// Returns the findings of `profile`, the most important first. Waits, including those for the GVL, come
+/// before code that ran up to twice as long, because no work was done in them. Notes come last: time that is
+/// in no share, and how far the numbers can be trusted.
 #[must_use]
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let sites = Sites::of(profile);
@@ -151,8 +154,8 @@ fn rank(finding: &Finding) -> u64 {
     }
 }
 
-/// Leaves out code that ran for a small part of the time, unless nothing else says what the program does: garbage collection alone
-/// does not.
+/// Removes code that ran for a small part of the time, unless nothing else describes what the program does:
+/// garbage collection alone does not.
 fn keep_code_that_ran(all: &mut Vec<Finding>) {
     let says_what =
         |it: &Finding| matches!(it.kind, Kind::Waiting | Kind::Blocked | Kind::Gvl | Kind::Loading);
@@ -161,7 +164,7 @@ fn keep_code_that_ran(all: &mut Vec<Finding>) {
     all.retain(|it| it.kind != Kind::Running || !is_said || is_enough(it));
 }
 
-/// The weights at one function: by line, and by what was called there.
+/// The weights at one function: by line, and by callee.
 #[derive(Default)]
 struct At {
     weight: u64,
@@ -176,12 +179,12 @@ impl At {
         callee.into_iter().for_each(|it| add(self.callees.entry(it.function).or_default(), weight));
     }
 
-    /// The line with the most weight.
+    /// Returns the line with the most weight.
     fn place(&self) -> Option<Frame> {
         heaviest(&self.lines).map(|(place, _)| place)
     }
 
-    /// The name of the function that was called there for at least half of the time.
+    /// Returns the name of the function that was called there for at least half of the time.
     fn callee<'profile>(&self, profile: &'profile Profile) -> Option<&'profile str> {
         let (callee, weight) = heaviest(&self.callees)?;
         (weight >= self.weight.div_ceil(2))
@@ -195,12 +198,12 @@ fn add(sum: &mut u64, weight: u64) {
     *sum = sum.saturating_add(weight);
 }
 
-/// The key with the most weight, the first of equal ones.
+/// Returns the key with the most weight; the first of equal ones.
 fn heaviest<K: Copy + Ord>(sums: &BTreeMap<K, u64>) -> Option<(K, u64)> {
     sums.iter().max_by_key(|(key, weight)| (**weight, Reverse(**key))).map(|(key, weight)| (*key, *weight))
 }
 
-/// The command that shows the callers, callees and lines of a function.
+/// Returns the command that shows the callers, callees and lines of a function.
 fn details_of(name: &str) -> String {
     let mut pattern = String::from("^");
     for it in name.chars() {

@@ -1,4 +1,4 @@
-//! Time in which a thread could run and had no CPU.
+//! Time in which a thread could run but had no CPU.
 
 use super::clock::Part;
 use super::{Clock, Finding, Kind};
@@ -6,8 +6,8 @@ use crate::analysis::wait_cause::is_sampled;
 use crate::profile::Profile;
 use crate::text::units::duration;
 
-/// A finding where the limit of a cgroup took the CPU away: that is the program's own. A busy machine is not, so that is a note, and
-/// no share has it.
+/// Finds time without a CPU. It is a finding if the limit of a cgroup took the CPU away, as that is the
+/// program's own limit. A busy machine is not, so that becomes a note and is part of no share.
 pub(super) fn find(profile: &Profile, clock: &Clock<'_>) -> Option<Finding> {
     let weight = clock.weight(|it| *it == Part::NoCpu);
     let all = if clock.is_throttled { clock.total } else { clock.total.saturating_add(weight) };

@@ -9,14 +9,14 @@ use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::text::units::percent;
 
-/// The least share of all bytes that is worth a finding.
+/// The minimum share of all bytes that is worth a finding.
 const LEAST_SHARE: f64 = 0.20;
-/// The fewest bytes that are.
+/// The minimum number of bytes that is worth a finding.
 const LEAST_BYTES: u64 = 1 << 20;
-/// Objects died young where at least this part of them was not live at the end.
+/// The part of the objects that must not be live at the end for them to have died young.
 const DEAD: f64 = 0.95;
 
-/// The finding on live objects, then the one on allocated ones. Where no time was measured the reader wants them, however
+/// Finds live objects, then allocated ones. If no time was measured, the reader wants these findings however
 /// small they are.
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
     let is_timed = [SampleType::Wall, SampleType::Cpu].iter().any(|it| profile.sample_types.contains(it));
@@ -55,7 +55,7 @@ fn objects(sites: &Sites<'_>, at: &At, class: &str, of: SampleType) -> String {
     format!("{} of {class} in {name}", of.amount(at.weight))
 }
 
-/// The function and class with the most weight, with its share.
+/// Returns the function and class with the most weight, with their share.
 fn heaviest<'profile>(
     profile: &'profile Profile,
     sites: &Sites<'_>,
@@ -76,7 +76,8 @@ fn heaviest<'profile>(
     Some((at, class, share))
 }
 
-/// How much of what was allocated there was not live any more, where live objects were tracked and most died.
+/// Describes how much of what was allocated there was no longer live, if live objects were tracked and most
+/// of these died.
 fn dead(profile: &Profile, sites: &Sites<'_>, at: &At, class: &str) -> String {
     let tracked = profile.sample_types.contains(&SampleType::InuseSpace);
     let Some(function) = at.place().map(|it| it.function).filter(|_| tracked) else { return String::new() };

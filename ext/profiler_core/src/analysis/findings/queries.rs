@@ -9,23 +9,24 @@ use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::text::units::{count, duration};
 
-/// The beginnings of a marker of a statement, before its name, if it has one. A cached one went to no database.
+/// The prefixes of a statement's marker, before its name, if it has one. A cached statement was not sent to a
+/// database.
 const MARKER: &str = "SQL";
 const CACHED: &str = "SQL cached";
-/// The fewest times that a request has to send a statement.
+/// The minimum number of times that a request has to send a statement.
 const LEAST_TIMES: u64 = 10;
-/// The most statements that are named.
+/// The maximum number of statements that are named.
 const MOST: usize = 3;
 /// The label of a request's endpoint.
 const ENDPOINT: &str = "endpoint";
 /// The module whose methods send statements.
 const SENDERS: &str = "ActiveRecord::";
 
-/// The runs of a statement.
+/// The executions of a statement.
 #[derive(Clone, Copy, Default)]
 struct Runs {
     times: u64,
-    /// Those that the query cache answered.
+    /// The executions that the query cache answered.
     cached: u64,
     spent_ns: u64,
 }
@@ -34,7 +35,8 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
     let senders = Senders::of(profile, sites);
     let by_endpoint = profile.requests.by(ENDPOINT);
     let counted = senders.endpoint.and_then(|it| by_endpoint.get(it)).map(|it| it.count);
-    // Markers do not say whose they are: they are the endpoint's that sends most. A profile of one request counts none.
+    // Markers do not say which endpoint they belong to, so they count for the endpoint that sends the most. A
+    // profile of one request counts no requests.
     let requests = counted.unwrap_or_else(|| profile.requests.count()).max(1);
 
     let mut statements: Vec<(&str, Runs)> = statements(profile).into_iter().collect();
@@ -74,13 +76,14 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
     })
 }
 
-/// The statement that took longest in all, and its time, ns.
+/// Returns the statement that took the longest in total, and its time, ns.
 pub(super) fn longest(profile: &Profile) -> Option<(&str, u64)> {
     let longest = statements(profile).into_iter().max_by_key(|(_, it)| it.spent_ns);
     longest.map(|(name, it)| (statement(name), it.spent_ns)).filter(|it| it.1 > 0)
 }
 
-/// The statements of all markers, with their names before them; cached ones are the same statements.
+/// Returns the statements of all markers, with their names in front. Cached executions belong to the same
+/// statements.
 fn statements(profile: &Profile) -> BTreeMap<&str, Runs> {
     let mut statements: BTreeMap<&str, Runs> = BTreeMap::new();
     for it in &profile.markers {
@@ -98,12 +101,12 @@ fn statements(profile: &Profile) -> BTreeMap<&str, Runs> {
     statements
 }
 
-/// The statement without its name, as `Item Load` of `Item Load: SELECT ...`.
+/// Returns the statement without its name, which is `Item Load` in `Item Load: SELECT ...`.
 fn statement(name: &str) -> &str {
     name.split_once(": ").map_or(name, |(_, statement)| statement)
 }
 
-/// The table that a statement is on, else its name, else what it does.
+/// Returns the table that a statement uses, or else its name, or else its first word.
 fn table(name: &str) -> String {
     const BEFORE: [&str; 3] = ["FROM", "INTO", "UPDATE"];
     let mut words = statement(name).split_ascii_whitespace();
@@ -116,7 +119,7 @@ fn table(name: &str) -> String {
     })
 }
 
-/// The sender of statements: the function of the app that was longest in them, and its endpoint.
+/// The sender of statements: the function of the app that spent the most time in them, and its endpoint.
 struct Senders<'profile> {
     at: At,
     endpoint: Option<&'profile str>,

@@ -6,7 +6,7 @@ use crate::record::State;
 mod objects;
 mod queries;
 
-/// Kind, text, place and percent of each.
+/// Returns kind, text, place and percentage of each finding.
 fn found(profile: &Profile) -> Vec<(Kind, String, String, u32)> {
     let place = |it: &Finding| {
         it.place.and_then(|at| {
@@ -122,7 +122,7 @@ fn one_function_that_ran_is_always_named() {
     assert_eq!(found(&Profile::default()), []);
 }
 
-/// A program of which 600 ms are loading a gem and 300 ms its own work.
+/// Builds a program that spends 600 ms on loading a gem and 300 ms on its own work.
 fn loader() -> Example {
     let mut it = Example::lasting_ms(1_000);
     let rouge = "<main> /k.rb:1; Kernel#require; <top (required)> /g/gems/rouge-3.3/lib/rouge.rb:7";

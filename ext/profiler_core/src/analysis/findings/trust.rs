@@ -5,19 +5,20 @@ use crate::profile::{Profile, Sample, SampleType, Weights};
 use crate::record::State;
 use crate::text::units::{count, duration, percent, round_duration};
 
-/// More lost ticks than this part of all are worth a finding.
+/// The part of all ticks beyond which losing them is worth a finding.
 const LOST: f64 = 0.01;
-/// Fewer samples of time than these are.
+/// The number of time samples below which a profile has few.
 const FEW_SAMPLES: u64 = 200;
-/// An interval that became this many times as long is.
+/// The factor by which an interval must have grown to be coarse.
 const COARSE: u64 = 4;
 
-/// The first of these that holds: much was lost, the interval is coarse, samples are few.
+/// Finds the first of these limits that applies: many ticks were lost, the interval is coarse, or samples are
+/// few.
 pub(super) fn find(profile: &Profile) -> Option<Finding> {
     let counts = &profile.stats.counts;
     let (dropped, samples) = (counts.dropped(), samples_of_code(profile));
     let ticks = dropped.saturating_add(counts.captured);
-    // Files of other tools may have sums alone.
+    // Files of other tools may have only sums.
     let is_counted = profile.sample_types.contains(&SampleType::Samples);
     let (requested_ns, effective_ns) = (profile.meta.interval_ns, profile.effective_interval_ns());
     let (weight, text) = if dropped as f64 > ticks as f64 * LOST {
@@ -42,7 +43,8 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     })
 }
 
-/// The number of samples of threads that did not wait: a wait takes one, however long it is. `None` where next to all time was waited.
+/// Returns the number of samples of threads that did not wait: a wait takes one sample, however long it is.
+/// `None` if nearly all time was spent waiting.
 fn samples_of_code(profile: &Profile) -> Option<u64> {
     let waited = |it: &&Sample| matches!(it.state, State::Waiting | State::Blocked | State::Gvl);
     let of = profile.default_sample_type();

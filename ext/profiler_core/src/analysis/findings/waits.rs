@@ -1,4 +1,4 @@
-//! Waits by their cause and the function that waits.
+//! Waits by their cause and by the function that waits.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::ids::FunctionId;
 use crate::profile::Profile;
 use crate::text::units::duration;
 
-/// Names of methods that send statements to a database begin so.
+/// The prefixes of methods that send statements to a database.
 const CLIENTS: [&str; 6] = ["ActiveRecord::", "Sequel::", "PG::", "Mysql2::", "Trilogy", "SQLite3::"];
-/// The most that a profile has.
+/// The maximum number of these findings in a profile.
 const MOST: usize = 2;
 
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Vec<Finding> {
@@ -29,7 +29,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
     }
     let mut sums: Vec<_> = sums.into_iter().filter(|(_, at)| clock.is_worth(at.weight)).collect();
     sums.sort_by_key(|(key, at)| (std::cmp::Reverse(at.weight), *key));
-    // Markers know which statement it was, and no stack.
+    // Markers know which statement it was, but not the stack.
     let statement = queries::longest(profile);
     let finding = |(key, at): &((FunctionId, Cause), At)| {
         let cause = key.1;
@@ -39,7 +39,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
         let in_client =
             matches!(cause, Cause::Io | Cause::Other) && in_clients.get(key).is_some_and(|it| *it >= half);
         let statement = statement.filter(|it| in_client && it.1 >= half);
-        // Everybody knows what sleeps; which call waits for IO says what for.
+        // It is clear what a sleep does, but the call that waits for IO shows what it waits for.
         let called = at.callee(profile).filter(|_| matches!(cause, Cause::Io | Cause::Other | Cause::Event));
         let text = match called {
             _ if statement.is_some() => {

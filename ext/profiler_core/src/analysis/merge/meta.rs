@@ -1,6 +1,7 @@
 //! The header of a merge. Values that all profiles share stay; values that differ are listed in [`Merged`].
 //!
-//! A merge can be merged any number of times, such as a day's file to which each hour is added: the lists grow.
+//! A merge can be merged any number of times, such as a day's file to which each hour is added: the lists
+//! grow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,8 @@ pub(super) fn meta(profiles: &[&Profile]) -> Meta {
             .into(),
         every: metas.iter().map(|it| it.every).max().unwrap_or(0),
         every_bytes: metas.iter().map(|it| it.every_bytes).max().unwrap_or(0),
-        // The coarsest is what can be said of the whole. It is not always what the finer ones came to.
+        // The coarsest interval is what can be said of the whole. It is not always what the finer ones came
+        // to.
         interval_ns: metas.iter().map(|it| it.interval_ns).max().unwrap_or(0),
         started_at_ns,
         duration_ns,
@@ -41,7 +43,7 @@ pub(super) fn meta(profiles: &[&Profile]) -> Meta {
     }
 }
 
-/// The origins of a profile that may be a merge itself.
+/// Returns the origins of a profile, which may be a merge itself.
 fn origins(meta: &Meta) -> Merged {
     if let Some(merged) = &meta.merged {
         return merged.clone();
@@ -58,7 +60,7 @@ fn origins(meta: &Meta) -> Merged {
     }
 }
 
-/// The one value, where there is one.
+/// Returns the value if there is exactly one.
 fn only(values: &BTreeSet<String>) -> String {
     match values.first() {
         Some(one) if values.len() == 1 => one.clone(),
@@ -78,7 +80,7 @@ fn measured_in_part<'profiles>(profiles: &'profiles [&Profile]) -> impl Iterator
     types.map(|it| it.name_and_unit().0.into()).chain(some(timed).then(|| "timeline".into()))
 }
 
-/// The metadata that all profiles agree on, and the names of the rest.
+/// Returns the metadata that all profiles agree on, and the names of the rest.
 fn common_metadata(metas: &[&Meta]) -> (BTreeMap<String, String>, Vec<String>) {
     let everywhere = |name: &String, value: &String| metas.iter().all(|it| it.user.get(name) == Some(value));
     let mut common = BTreeMap::new();
@@ -93,7 +95,8 @@ fn common_metadata(metas: &[&Meta]) -> (BTreeMap<String, String>, Vec<String>) {
     (common, rest)
 }
 
-/// The earliest start, the length from there to the latest end, and whether there are gaps between.
+/// Returns the earliest start, the length from there to the latest end, and whether there are gaps in
+/// between.
 fn span(metas: &[&Meta]) -> (u64, u64, bool) {
     let mut spans: Vec<(u64, u64)> =
         metas.iter().map(|it| (it.started_at_ns, it.started_at_ns.saturating_add(it.duration_ns))).collect();

@@ -1,4 +1,4 @@
-//! The activity of all threads together over time: CPU time used, bytes allocated.
+//! The activity of all threads together over time: used CPU time and allocated bytes.
 
 use std::io::Write;
 
@@ -8,11 +8,12 @@ use crate::format::json_out::comma;
 use crate::format::sample_series::Share;
 use crate::profile::{Profile, SampleType};
 
-/// A counter has so many steps, but none shorter than [`LEAST_NS`].
+/// The number of steps of a counter, none of which is shorter than [`LEAST_NS`].
 const STEPS: u64 = 2_000;
 const LEAST_NS: u64 = 10_000_000;
 
-/// Sample type, name, category (by which the front end knows how to draw it), description.
+/// The sample type, the name, the category (by which the front end chooses how to draw it), and the
+/// description.
 const KINDS: [(SampleType, &str, &str, &str); 2] = [
     (SampleType::Cpu, "processCPU", "CPU", "CPU time of all threads"),
     (SampleType::AllocSpace, "allocated", "Memory", "bytes allocated so far, alive or not"),
@@ -31,12 +32,12 @@ impl<'profile> Counters<'profile> {
         Self { profile, step_ns, steps: Default::default() }
     }
 
-    /// Only a profile with a timeline knows when it was.
+    /// Adds a share. Does so only in a profile with a timeline, as others do not know the time.
     pub(super) fn add(&mut self, share: &Share) {
         if self.profile.timeline.is_none() {
             return;
         }
-        // A file may name times far behind its end.
+        // A file may contain times far beyond its end.
         let place = (share.at_ns / self.step_ns).min(2 * STEPS) as usize;
         for ((of, ..), steps) in KINDS.iter().zip(&mut self.steps) {
             let weight = share.weights.get(*of);

@@ -18,11 +18,11 @@ use crate::text::units;
 /// The version of the format.
 const VERSION: u32 = 48;
 
-/// The most threads that are shown when the file is opened.
+/// The maximum number of threads that are shown when the file is opened.
 const SHOWN: usize = 10;
 
-/// Names and colours, in order. The first one that is grey is the front end's default; what is in `Idle` it can leave out.
-/// Other Ruby profilers have the same names.
+/// Names and colours, in order. The first grey category is the front end's default, and the front end can
+/// hide the samples in `Idle`. Other Ruby profilers use the same names.
 const CATEGORIES: [(&str, &str); 8] = [
     ("Other", "grey"),
     ("Ruby", "purple"),
@@ -38,7 +38,7 @@ pub(super) const GC: usize = 5;
 const IDLE: usize = 6;
 pub(super) const STALLED: usize = 7;
 
-/// The category of a frame.
+/// Returns the category of a frame.
 pub(super) fn category(function: &Function) -> usize {
     match Origin::of(function) {
         Origin::App | Origin::Ruby => 1,
@@ -49,7 +49,7 @@ pub(super) fn category(function: &Function) -> usize {
     }
 }
 
-/// The category of a leaf, where what the thread was doing says more than the function.
+/// Returns the category of a leaf, if the state of the thread says more than the function.
 pub(super) fn of_state(state: State) -> Option<usize> {
     match state {
         State::Running => None,
@@ -74,7 +74,7 @@ pub(super) fn write(
     let selected: Vec<usize> = shown.iter().take(1).copied().collect();
     shown.sort_unstable();
     let interval_ns = if meta.interval_ns == 0 { 1_000_000 } else { meta.interval_ns };
-    // The front end leaves out a sample at the very end.
+    // The front end leaves out a sample at the very end of the time.
     let last_ns = threads.iter().map(Thread::last_ns).max().unwrap_or(0);
     let end_ns = meta.duration_ns.max(last_ns.saturating_add(interval_ns));
     let categories: Vec<_> = CATEGORIES
@@ -112,7 +112,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Every figure of disclosure that the report's header has.
+/// Returns every figure of disclosure that the report's header has.
 fn facts(profile: &Profile) -> Vec<(String, String)> {
     let meta = &profile.meta;
     let mut facts = Vec::new();

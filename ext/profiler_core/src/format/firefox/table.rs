@@ -1,4 +1,4 @@
-//! The tables of one thread: its stacks, frames, functions and texts, as far as it uses them.
+//! The tables of one thread: its stacks, frames, functions and texts, as far as the thread uses them.
 
 use std::io::Write;
 
@@ -11,21 +11,22 @@ use crate::format::display::display_name;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::Profile;
 
-/// Places of the names of our own markers.
+/// The places of the names of our own markers.
 pub(super) const GC: usize = 0;
 pub(super) const GVL: usize = 1;
 
 type Map<Key> = HashMap<Key, usize, FxBuildHasher>;
 
-/// A frame at the end of a stack, with its callers, and what is special about it.
+/// A stack, and the category of its leaf if that is not the frame's own.
 type StackKey = (StackId, Option<usize>);
 
 pub(super) struct Tables<'profile> {
     profile: &'profile Profile,
     stack_places: Map<StackKey>,
-    /// Place of the frame, of the caller, and the category.
+    /// The place of the frame, the place of the caller, and the category.
     stacks: Vec<(usize, Option<usize>, usize)>,
-    /// The same place in a file can be at several frames: the front end knows categories of frames alone.
+    /// The places of frames. One line of code can have several frames, because the front end knows categories
+    /// of frames only.
     frame_places: Map<(FrameId, Option<usize>)>,
     frames: Vec<(usize, u32, usize)>,
     function_places: Map<FunctionId>,
@@ -47,13 +48,13 @@ impl<'profile> Tables<'profile> {
             string_places: Map::default(),
             strings: Vec::new(),
         };
-        // What markers are called that are not the app's.
+        // The names of markers that are not the app's.
         tables.string("GC");
         tables.string("GVL");
         tables
     }
 
-    /// The place of a stack whose leaf has that category, if not its own.
+    /// Returns the place of a stack whose leaf has that category, if not its own.
     pub(super) fn stack(&mut self, stack: StackId, category: Option<usize>) -> Option<usize> {
         let mut missing = Vec::new();
         let mut key = Some((stack, category));
@@ -99,7 +100,7 @@ impl<'profile> Tables<'profile> {
         Some(self.frames.len() - 1)
     }
 
-    /// The place of a text.
+    /// Returns the place of a text.
     pub(super) fn string(&mut self, text: &str) -> usize {
         if let Some(place) = self.string_places.get(text) {
             return *place;
@@ -109,7 +110,7 @@ impl<'profile> Tables<'profile> {
         self.strings.len() - 1
     }
 
-    /// The text at a place.
+    /// Returns the text at a place.
     pub(super) fn text(&self, place: usize) -> &str {
         self.strings.get(place).map_or("", String::as_str)
     }
@@ -159,7 +160,7 @@ impl<'profile> Tables<'profile> {
     }
 }
 
-/// A column with a comma behind it.
+/// Writes a column followed by a comma.
 pub(super) fn numbers<W: Write>(
     out: &mut W,
     name: &str,

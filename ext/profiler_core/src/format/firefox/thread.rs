@@ -1,4 +1,4 @@
-//! The samples and markers of a thread, in the order of time.
+//! The samples and markers of a thread, in chronological order.
 
 use std::io::Write;
 
@@ -10,7 +10,8 @@ use crate::ids::RowId;
 use crate::profile::{Marker, Profile, Sample, SampleType};
 use crate::record::State;
 
-/// A share of at least this many intervals gets a sample where it began as well, so that it is drawn from there on.
+/// The number of intervals from which a share also gets a sample at its start, so that it is drawn from there
+/// on.
 const LONG: u64 = 2;
 
 struct Entry {
@@ -27,7 +28,7 @@ struct Mark {
 }
 
 enum Kind {
-    /// With the labels of what was collected, and why.
+    /// A garbage collection, with the labels of its row and its cause.
     Gc {
         row: RowId,
         kind: String,
@@ -36,7 +37,7 @@ enum Kind {
     Gvl {
         row: RowId,
     },
-    /// Place of its name.
+    /// A marker of the app, with the place of its name.
     User {
         name: usize,
     },
@@ -51,12 +52,12 @@ impl Kind {
     }
 }
 
-/// Bytes with a stack and a class.
+/// Allocated bytes with a stack and a class.
 struct Allocation {
     at_ns: u64,
     stack: Option<usize>,
     bytes: u64,
-    /// Place of its name.
+    /// The place of the class's name.
     class: usize,
 }
 
@@ -78,22 +79,22 @@ impl<'profile> Thread<'profile> {
         Self { profile, of, name, tables, entries, marks, allocated, alive }
     }
 
-    /// The weight of its samples.
+    /// Returns the weight of the thread's samples.
     pub(super) fn total(&self) -> u64 {
         self.entries.iter().fold(0, |sum, it| sum.saturating_add(it.weight))
     }
 
-    /// The time of the last one.
+    /// Returns the time of the last sample.
     pub(super) fn last_ns(&self) -> u64 {
         self.entries.last().map_or(0, |it| it.at_ns)
     }
 
-    /// `known` is the place of its stack, once it has one.
+    /// Adds a share of a sample. `known` is the place of its stack, once it has one.
     pub(super) fn add(&mut self, sample: &Sample, share: &Share, known: &mut Option<usize>) {
         let get = |of| share.weights.get(of);
         let (at_ns, wall_ns, weight) = (share.at_ns, get(SampleType::Wall), get(self.of));
         let measured = |of| self.profile.sample_types.contains(&of);
-        // Whoever ran and had no CPU clock is taken to have used what it ran.
+        // If CPU time was not measured, a running thread is assumed to have used the CPU all the time.
         let cpu_ns = match (measured(SampleType::Cpu), sample.state) {
             (true, _) => get(SampleType::Cpu),
             (false, State::Running | State::Gc) => wall_ns,
@@ -121,7 +122,7 @@ impl<'profile> Thread<'profile> {
         }
     }
 
-    /// Waits for the GVL and garbage collections, where it is known when they were. What follows at once is one.
+    /// Marks waits for the GVL and garbage collections, if their time is known. Consecutive ones are merged.
     fn mark_state(&mut self, sample: &Sample, share: &Share, wall_ns: u64) {
         let length_ns = if wall_ns > 0 { wall_ns } else { share.weights.get(SampleType::Cpu) };
         if self.profile.timeline.is_none() || length_ns == 0 {
@@ -151,7 +152,7 @@ impl<'profile> Thread<'profile> {
         self.marks.push(Mark { from_ns, to_ns, kind: Kind::User { name } });
     }
 
-    /// As the thread at `place`. Its order of fields is of no meaning.
+    /// Writes the thread as the one at `place`. The order of the fields has no meaning.
     pub(super) fn write(&self, place: usize, out: &mut impl Write) -> Result<(), Error> {
         let (meta, end_ns) = (&self.profile.meta, self.profile.meta.duration_ns);
         let native_id = self.profile.threads.get(place).map_or(0, |it| it.native_id);
@@ -162,7 +163,8 @@ impl<'profile> Thread<'profile> {
             r#","processStartupTime":0,"processShutdownTime":null,"registerTime":0,"unregisterTime":"#
         )?;
         ms(out, end_ns)?;
-        // The front end takes threads of one id for one: a profile of several processes can have such.
+        // The front end treats threads with the same id as one, and a profile of several processes can have
+        // such threads.
         write!(
             out,
             r#","pausedRanges":[],"isMainThread":{},"pid":"{}","tid":"{native_id}.{place}","#,
@@ -227,7 +229,8 @@ impl<'profile> Thread<'profile> {
         Ok(write!(out, r#","length":{}}},"#, self.marks.len())?)
     }
 
-    /// Writes the allocations, which differ in class and stack, and the live objects, which differ in stack alone.
+    /// Writes the allocations, which differ in class and stack, and the live objects, which differ in stack
+    /// only.
     fn write_allocations<W: Write>(&self, out: &mut W) -> Result<(), Error> {
         let columns = |out: &mut W, all: &[Allocation]| -> Result<(), Error> {
             array(out, "time", all, |out, it| ms(out, it.at_ns))?;

@@ -1,7 +1,7 @@
-//! The page of two sides: the files of both, and how likely chance is to have made each change.
+//! The page that compares two sides: the files of both, and the probability that chance made each change.
 //!
-//! The page computes the weights before and after by itself, for whatever is selected. The chances are those of
-//! [`diff`], for all of the files; a part of them has none.
+//! The page computes the weights before and after by itself, for any selection. The probabilities are those
+//! of [`diff`] for all of the files; a part of them has none.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,20 +17,20 @@ use crate::format::text::{facts, summary};
 use crate::format::Options;
 use crate::profile::{Function, Profile, SampleType};
 
-/// A run of a side.
+/// A run of one side.
 #[derive(Clone, Debug)]
 pub struct Run<'profile> {
-    /// The name that people know it by, such as its file's.
+    /// The name by which people know the run, such as that of its file.
     pub name: String,
-    /// Its profile.
+    /// The profile of the run.
     pub profile: &'profile Profile,
 }
 
-/// Writes the page that compares `after` with `before`, each of one run at least. Commands that read a page read the first run
-/// after.
+/// Writes the page that compares `after` with `before`, each of which needs at least one run. Commands that
+/// read a page read the first run after.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails, [`Error::NotMeasured`] when a profile lacks the sample type.
+/// Returns [`Error::Io`] if `out` fails, and [`Error::NotMeasured`] if a profile lacks the sample type.
 pub fn write_comparison(
     before: &[Run<'_>],
     after: &[Run<'_>],
@@ -51,7 +51,7 @@ pub fn write_comparison(
     write_filled(&facts, &files, out)
 }
 
-/// The part of the facts about a comparison; `viewer/src/model/facts.ts` describes it.
+/// The facts about a comparison, described in `viewer/src/model/facts.ts`.
 #[derive(Serialize)]
 pub(super) struct Comparison {
     runs: Vec<RunFacts>,
@@ -63,7 +63,7 @@ struct RunFacts {
     side: &'static str,
     name: String,
     header: Vec<String>,
-    /// By function of the file, its index among those of all files.
+    /// For each function of the file, its index among those of all files.
     functions: Vec<usize>,
 }
 
@@ -74,14 +74,14 @@ struct Changes {
     total: bool,
     absolute: bool,
     summary: String,
-    /// By function, the chance, where it is below 1; the most important first.
+    /// The probability by function, where it is below 1; the most important first.
     chances: Vec<(usize, f64)>,
 }
 
 /// The functions of all files, each once.
 struct United<'profile> {
     places: BTreeMap<Key, usize>,
-    /// As the newest file has it.
+    /// The functions as in the newest file.
     functions: Vec<&'profile Function>,
 }
 
@@ -133,7 +133,8 @@ impl<'profile> United<'profile> {
         }
     }
 
-    /// The changes of each sample type that all have: of self and total weights, by shares and absolute.
+    /// Returns the changes of each sample type that all runs have: of self and total weights, as shares and
+    /// absolute.
     fn changes(&self, shown: &[Profile], after: usize) -> Vec<Changes> {
         let (after, before) = shown.split_at(after.min(shown.len()));
         let [after, before]: [Vec<&Profile>; 2] = [after, before].map(|it| it.iter().collect());
@@ -157,7 +158,7 @@ impl<'profile> United<'profile> {
     }
 }
 
-/// The sentences above the table.
+/// Returns the sentences above the table.
 fn with_headline(diff: &Diff) -> String {
     diff.headline().map_or_else(|| summary(diff), |it| format!("{it}. {}", summary(diff)))
 }

@@ -1,4 +1,5 @@
-//! The page of many periods: a file for each, and an index of what was busy when. The browser reads a period once it is opened.
+//! The page of many periods: a file for each, and an index of what was busy when. The browser reads a period
+//! only once it is opened.
 
 use std::io::Write;
 
@@ -13,20 +14,20 @@ use crate::profile::Profile;
 
 const END: &str = "</script>";
 
-/// A period as the page holds it.
+/// A period in the form in which the page holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// The native file.
+    /// The bytes of the native file.
     pub file: Vec<u8>,
     /// The facts of a page of this file, compressed.
     pub facts: Vec<u8>,
 }
 
 impl Period {
-    /// The period that a profile is of.
+    /// Creates the period of a profile.
     ///
     /// # Errors
-    /// [`Error::NotMeasured`] when the profile lacks the requested sample type.
+    /// Returns [`Error::NotMeasured`] if the profile lacks the requested sample type.
     pub fn of(profile: &Profile, options: &Options) -> Result<Self, Error> {
         let of = options.sample_type_of(profile)?;
         let (file, shown) = as_in_file(profile)?;
@@ -37,13 +38,13 @@ impl Period {
     }
 }
 
-/// Writes the page. `index` is JSON; `viewer/src/model/facts.ts` describes it.
+/// Writes the page. `index` is JSON, described in `viewer/src/model/facts.ts`.
 ///
 /// # Errors
-/// [`Error::Io`] when `out` fails.
+/// Returns [`Error::Io`] if `out` fails.
 pub fn write_periods(index: &str, periods: &[Period], out: &mut dyn Write) -> Result<(), Error> {
     let (before, after) = PAGE.split_once(PLACE).unwrap_or((PAGE, ""));
-    // No name can end the block.
+    // Escape `<` so that no name can end the block.
     let index = index.replace('<', "\\u003c");
     write!(out, r#"{before}<script type="application/json" id="facts">{index}{END}"#)?;
     for (place, period) in periods.iter().enumerate() {

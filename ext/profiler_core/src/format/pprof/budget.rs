@@ -1,27 +1,28 @@
-//! The memory that a file would take, computed before any of it is decoded: a message of two bytes takes a hundred.
+//! The memory that a file would take, computed before any of it is decoded: a message of two bytes can take a
+//! hundred.
 
 use crate::error::Error;
 
-/// The most that is made of a file.
+/// The maximum memory for a file.
 const LIMIT_BYTES: u64 = 1 << 30;
 
-/// The cost of a field besides its content, and the most that a byte of that becomes: a number of one byte is eight.
+/// The memory of a field besides its content, and the maximum memory for a byte of its content: a number of
+/// one byte takes eight.
 const A_FIELD: u64 = 100;
 const A_BYTE: u64 = 8;
 
-/// The cost of a message of a few bytes inside of a sample, location or timeline, of which there can be millions. A longer
-/// one is
-/// paid for by its bytes.
+/// The memory of a message of a few bytes inside a sample, location or timeline, of which there can be
+/// millions. A longer message is paid for by its bytes.
 const A_MESSAGE: u64 = 40;
 const FEW_BYTES: usize = 4;
 
-/// The numbers of these fields.
+/// The field numbers of these messages.
 const NESTED: [u64; 3] = [2, 4, 5209];
 
-/// Goes through the fields of the outermost message, and of those that have many messages inside.
+/// Walks the fields of the outermost message, and of those that have many messages inside.
 ///
 /// # Errors
-/// [`Error::TooLarge`]; [`Error::NotAProfile`] for what has no fields.
+/// Returns [`Error::TooLarge`], or [`Error::NotAProfile`] if the bytes have no fields.
 pub(super) fn check(mut bytes: &[u8]) -> Result<(), Error> {
     let mut cost: u64 = 0;
     while !bytes.is_empty() {
@@ -29,7 +30,7 @@ pub(super) fn check(mut bytes: &[u8]) -> Result<(), Error> {
         let length = content.len() as u64;
         cost = cost.saturating_add(A_FIELD).saturating_add(length.saturating_mul(A_BYTE));
         while NESTED.contains(&number) && !content.is_empty() && cost <= LIMIT_BYTES {
-            // What is damaged in there is found when it is read.
+            // Damage inside the field is found when it is read.
             let Some((_, inner)) = field(&mut content) else { break };
             cost = cost.saturating_add(if inner.len() < FEW_BYTES { A_MESSAGE } else { 0 });
         }
@@ -40,7 +41,7 @@ pub(super) fn check(mut bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes a field off and returns its number and content; numbers have none.
+/// Splits off a field, and returns its number and content; numbers have no content.
 fn field<'bytes>(bytes: &mut &'bytes [u8]) -> Option<(u64, &'bytes [u8])> {
     let take = |bytes: &mut &'bytes [u8], length: u64| {
         let (content, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
@@ -79,7 +80,7 @@ mod tests {
     fn small_messages_count_against_the_budget() {
         assert!(check(&[0x12, 0].repeat(1_000)).is_ok());
         assert!(matches!(check(&[0x12, 0].repeat(11_000_000)), Err(Error::TooLarge { .. })));
-        // A sample of so many empty labels.
+        // A sample with that many empty labels.
         let labels = |times| {
             [&[0x12, 0x80, 0x80, 0x80, times][..], &[0x1a, 0].repeat((times as usize) << 20)].concat()
         };

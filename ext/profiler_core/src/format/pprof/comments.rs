@@ -4,7 +4,7 @@ use crate::format::disclosure;
 use crate::profile::{Profile, SampleType};
 use crate::text::{clean, units};
 
-/// A line for each fact.
+/// Returns a line for each fact.
 pub(crate) fn comments(profile: &Profile) -> Vec<String> {
     let meta = &profile.meta;
     let mut comments = Vec::new();

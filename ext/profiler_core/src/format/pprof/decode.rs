@@ -1,4 +1,5 @@
-//! From messages to a profile. The file may say anything: every number is checked before it is used.
+//! Decoding of messages into a profile. The file may contain anything: every number is checked before it is
+//! used.
 
 use super::label_names::{is_ours, unescape, STATE};
 use super::messages::{self, Text};
@@ -9,16 +10,17 @@ use crate::ids::{FrameId, FunctionId, Id, Interner, StackId};
 use crate::profile::{Frame, Function, Node, Profile, RequestsRow, Sample, SampleType, Thread, Weights};
 use crate::record::State;
 
-/// The most places in stacks: those of months.
+/// The maximum number of places in stacks: those of months.
 const MOST_NODES: usize = 16_000_000;
 
-/// The most markers. A session keeps ten thousand, and profiles can be merged.
+/// The maximum number of markers. A session keeps ten thousand, and profiles can be merged.
 const MOST_MARKERS: usize = 2_000_000;
 
-/// The most sets of labels whose requests are counted. A session has four thousand, and profiles can be merged.
+/// The maximum number of label sets whose requests are counted. A session has four thousand, and profiles can
+/// be merged.
 const MOST_REQUESTS: usize = 1_000_000;
 
-/// A decoder for a message of that many bytes.
+/// Decodes a message of that many bytes.
 pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile, Error> {
     let mut budget = Budget::of(bytes);
     let strings = Strings(&message.string_table);
@@ -149,7 +151,7 @@ fn samples(
     Ok(samples)
 }
 
-/// Adds them to `totals` as well, so that whoever sums up later cannot overflow.
+/// Returns the weights of a row. Adds them to `totals` as well, so that a later sum cannot overflow.
 fn weights(row: &messages::Sample, types: &[SampleType], totals: &mut Weights) -> Result<Weights, Error> {
     if row.value.len() != types.len() {
         return Err(Error::malformed("a sample has not one value for each sample type"));
@@ -203,7 +205,7 @@ fn in_sequence(what: &str, id: u64, before: usize) -> Result<(), Error> {
     }
 }
 
-/// The place in a table of `rows` that an id from 1 means.
+/// Returns the place in a table of `rows` rows for an id, which counts from 1.
 fn place(what: &str, id: u64, rows: usize) -> Result<usize, Error> {
     let place = usize::try_from(id).ok().and_then(|id| id.checked_sub(1)).filter(|it| *it < rows);
     place.ok_or_else(|| Error::malformed(format!("{what} {id} of {rows}")))

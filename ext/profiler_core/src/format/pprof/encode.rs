@@ -1,4 +1,4 @@
-//! From a profile to the native file's message.
+//! Encoding of a profile into the native file's message.
 
 use super::comments::comments;
 use super::label_names::{escape, STATE, THREAD_ID, THREAD_NAME};
@@ -72,7 +72,7 @@ impl<'profile> Encoder<'profile> {
         }
     }
 
-    /// Adds a sample. Returns its place, or `None` if it weighs nothing and is left out.
+    /// Adds a sample. Returns its place, or `None` if it has no weight and is left out.
     fn sample(&mut self, sample: &Sample) -> Option<u64> {
         let value = |of: &SampleType| signed(sample.weights.get(*of));
         let value: Vec<i64> = self.profile.sample_types.iter().map(value).collect();
@@ -90,7 +90,7 @@ impl<'profile> Encoder<'profile> {
         Some(message.sample.len() as u64 - 1)
     }
 
-    /// The stack's frames, leaf first.
+    /// Iterates over the frames of a stack, leaf first.
     fn frame_ids(&self, stack: StackId) -> impl Iterator<Item = FrameId> + 'profile {
         let profile = self.profile;
         let node = move |id: StackId| profile.stacks.get(id.index()).copied();

@@ -1,4 +1,4 @@
-//! A pprof that another program wrote: everything in it that has a place with us.
+//! The reader of a pprof that another program wrote, which takes everything that we have a place for.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use crate::ids::{FrameId, FunctionId};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
-/// The most sample types; what is measured of a program has a dozen.
+/// The maximum number of sample types; the measurements of a program are about a dozen.
 const MOST_COLUMNS: usize = 1_000;
 
-/// A column of values: which it is with us, and how much one counts.
+/// A column of values: the sample type that it becomes, and the factor for its values.
 struct Column {
     place: usize,
     of: SampleType,
     scale: u64,
 }
 
-/// A decoder for a message of that many bytes.
+/// Decodes a message of that many bytes.
 pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profile, Error> {
     let text = |it: Text| {
         let found = usize::try_from(it).ok().and_then(|place| message.string_table.get(place));
@@ -45,7 +45,7 @@ pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profil
         for id in row.location_id.iter().rev() {
             let frames =
                 locations.get(id).ok_or_else(|| Error::malformed(format!("location {id} is not there")))?;
-            // What was inlined into what stands before it.
+            // An inlined call comes before the function that it was inlined into.
             for frame in frames.iter().rev() {
                 stack = Some(builder.call(stack, *frame)?);
             }
@@ -69,7 +69,7 @@ pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profil
     Ok(builder.finish(columns.iter().map(|it| it.of).collect(), meta))
 }
 
-/// The frames of a location, the innermost first. What has no name is its address.
+/// Returns the frames of a location, the innermost first. A frame without a name is named by its address.
 fn frames(
     it: &Location,
     functions: &HashMap<u64, FunctionId>,
@@ -143,7 +143,7 @@ fn kind(unit: &str) -> (Kind, u64) {
     }
 }
 
-/// The sample type behind the name that other profilers use.
+/// Returns the sample type for a name that other profilers use.
 fn by_name(name: &str, kind: Kind) -> Option<SampleType> {
     let own = SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name);
     let of = own.or(match name {
@@ -170,7 +170,7 @@ fn weights(row: &messages::Sample, columns: &[Column]) -> Result<Weights, Error>
     Ok(weights)
 }
 
-/// Thread and state have places of their own.
+/// Builds a row from a sample's labels. The labels for thread and state become fields of the row.
 fn labelled<'message>(
     row: &messages::Sample,
     stack: crate::ids::StackId,
@@ -192,7 +192,7 @@ fn labelled<'message>(
             _ => labels.push((name.into(), value.into())),
         }
     }
-    // Of many values of one name the first is kept.
+    // If a name has several values, the first is kept.
     labels.sort();
     labels.dedup_by(|one, other| one.0 == other.0);
     Ok(Row { stack, thread: builder.thread(native_id, thread)?, state, labels })

@@ -1,11 +1,11 @@
-//! The messages of the file, by field number: pprof's own, and ours from 5201 on.
+//! The messages of the file, by field number: those of pprof, and ours from 5201 on.
 
 use prost::Message;
 
 /// An index into the string table.
 pub(crate) type Text = i64;
 
-/// The fields that tell which program wrote the file. All else is skipped.
+/// The fields that show which program wrote the file. All others are skipped.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Head {
     #[prost(message, repeated, tag = "1")]
@@ -43,36 +43,38 @@ pub(crate) struct Profile {
 
     #[prost(uint64, tag = "5201")]
     pub(crate) format_version: u64,
-    /// [`crate::profile::Meta`] as JSON.
+    /// The [`crate::profile::Meta`] as JSON.
     #[prost(string, tag = "5202")]
     pub(crate) meta: String,
-    /// [`crate::profile::Stats`] as JSON.
+    /// The [`crate::profile::Stats`] as JSON.
     #[prost(string, tag = "5203")]
     pub(crate) stats: String,
-    /// An entry for each function.
+    /// The class name of each function.
     #[prost(int64, repeated, tag = "5204")]
     pub(crate) function_class_name: Vec<Text>,
-    /// An entry for each function.
+    /// The method name of each function.
     #[prost(int64, repeated, tag = "5205")]
     pub(crate) function_method_name: Vec<Text>,
     #[prost(message, repeated, tag = "5206")]
     pub(crate) thread: Vec<Thread>,
-    /// [`crate::profile::Marker`]s as JSON; empty when there is none.
+    /// The [`crate::profile::Marker`]s as JSON; empty if there are none.
     #[prost(string, tag = "5207")]
     pub(crate) markers: String,
-    /// An entry for each sample: its index in `thread`. The last field, as its length tells of a file that was cut.
+    /// The index in `thread` for each sample. This is the last field, as its length shows whether a file was
+    /// cut.
     #[prost(uint64, repeated, tag = "5208")]
     pub(crate) sample_thread: Vec<u64>,
-    /// Only read here. It is written before all else, as [`Front`].
+    /// The timeline, which is only read here. It is written before everything else, as [`Front`].
     #[prost(message, optional, tag = "5209")]
     pub(crate) timeline: Option<Timeline>,
-    /// [`crate::profile::Requests`] as JSON; empty when there is none. It is in [`Front`] as well.
+    /// The [`crate::profile::Requests`] as JSON; empty if there are none. Written in [`Front`] as well.
     #[prost(string, tag = "5210")]
     pub(crate) requests: String,
 }
 
-/// The front of the file: the version once more, the timeline, and the requests. With the version here, a file that was cut
-/// is not taken for another program's. With the others here, the rest still ends with `sample_thread`.
+/// The front of the file: the version once more, the timeline, and the requests. With the version here, a
+/// file that was cut is not mistaken for another program's. With the others here, the rest still ends with
+/// `sample_thread`.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Front {
     #[prost(uint64, tag = "5201")]
@@ -83,24 +85,24 @@ pub(crate) struct Front {
     pub(crate) requests: String,
 }
 
-/// [`crate::profile::timeline::Timeline`] in columns, each with a number for every event.
+/// The [`crate::profile::timeline::Timeline`] in columns, each with a number for every event.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Timeline {
     #[prost(uint64, tag = "1")]
     pub(crate) dropped: u64,
-    /// In the order of time, so never negative.
+    /// The differences between times, which are sorted and therefore never negative.
     #[prost(uint64, repeated, tag = "2")]
     pub(crate) time_delta: Vec<u64>,
     #[prost(sint64, repeated, tag = "3")]
     pub(crate) sample_delta: Vec<i64>,
-    /// An entry for each sample type.
+    /// The weights of each sample type.
     #[prost(message, repeated, tag = "4")]
     pub(crate) column: Vec<Column>,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Column {
-    /// Empty if all are 0.
+    /// The weights; empty if all are 0.
     #[prost(uint64, repeated, tag = "1")]
     pub(crate) value: Vec<u64>,
 }
@@ -115,10 +117,10 @@ pub(crate) struct ValueType {
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Sample {
-    /// Leaf first.
+    /// The locations, leaf first.
     #[prost(uint64, repeated, tag = "1")]
     pub(crate) location_id: Vec<u64>,
-    /// An entry for each sample type.
+    /// The values, one for each sample type.
     #[prost(int64, repeated, tag = "2")]
     pub(crate) value: Vec<i64>,
     #[prost(message, repeated, tag = "3")]
@@ -155,7 +157,7 @@ pub(crate) struct Location {
     pub(crate) id: u64,
     #[prost(uint64, tag = "2")]
     pub(crate) mapping_id: u64,
-    /// The field of other programs that names a frame without a name.
+    /// The address, by which other programs' frames without a name are named.
     #[prost(uint64, tag = "3")]
     pub(crate) address: u64,
     #[prost(message, repeated, tag = "4")]
@@ -170,8 +172,8 @@ pub(crate) struct Line {
     pub(crate) line: i64,
 }
 
-/// Field 3, `system_name`, stays out: where it is set, `go tool pprof` takes names for C++ and cuts
-/// `<...>` and `(...)` out of them.
+/// A function. Field 3, `system_name`, is left out: if it is set, `go tool pprof` takes names for C++ and
+/// cuts `<...>` and `(...)` out of them.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub(crate) struct Function {
     #[prost(uint64, tag = "1")]

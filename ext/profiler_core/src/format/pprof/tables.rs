@@ -1,4 +1,5 @@
-//! The tables of a message while they grow: each frame, function and text once. Ids are 1..n in the order of first use.
+//! The growing tables of a message: each frame, function and text once. Ids are 1..n in the order of first
+//! use.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -8,10 +9,10 @@ use crate::ids::{FrameId, FunctionId, Id};
 use crate::profile::{Profile, SampleType};
 use crate::record::frame::Synthetic;
 
-/// The one mapping's id.
+/// The id of the one mapping.
 const MAPPING: u64 = 1;
 
-/// The header of a message, as far as every reader of pprof knows it.
+/// The header of a message, as every reader of pprof knows it.
 pub(crate) struct Head<'text> {
     /// The types of the values, in their order.
     pub(crate) types: &'text [SampleType],
@@ -19,9 +20,9 @@ pub(crate) struct Head<'text> {
     pub(crate) default: SampleType,
     /// The name, unit and number of the period between two samples.
     pub(crate) period: Option<(&'static str, &'static str, u64)>,
-    /// Start, ns since 1970 UTC.
+    /// The start, ns since 1970 UTC.
     pub(crate) started_at_ns: u64,
-    /// Length, ns.
+    /// The length, ns.
     pub(crate) duration_ns: u64,
     /// Sentences for people.
     pub(crate) comments: &'text [String],
@@ -29,12 +30,12 @@ pub(crate) struct Head<'text> {
     pub(crate) binary: &'text str,
 }
 
-/// A message whose tables grow. Its strings are apart until the end.
+/// A message with growing tables. Its strings are kept separately until the end.
 pub(crate) struct Tables<'profile> {
     profile: &'profile Profile,
     message: messages::Profile,
     strings: Strings,
-    /// Ids in the message of functions and frames, by place; 0 until they are used.
+    /// The ids of functions and frames in the message, by place; 0 until they are used.
     function_ids: Vec<u64>,
     location_ids: Vec<u64>,
     synthetic_ids: Vec<(Synthetic, u64)>,
@@ -55,12 +56,12 @@ impl<'profile> Tables<'profile> {
         }
     }
 
-    /// Everything but the tables and their strings, to be filled in.
+    /// Returns the message without the tables and their strings, for the caller to fill in.
     pub(crate) fn message(&mut self) -> &mut messages::Profile {
         &mut self.message
     }
 
-    /// The whole message.
+    /// Returns the whole message.
     pub(crate) fn into_message(self) -> messages::Profile {
         messages::Profile { string_table: self.strings.table, ..self.message }
     }
@@ -96,7 +97,7 @@ impl<'profile> Tables<'profile> {
         Label { key: self.text(name), str: self.text(text), num: 0 }
     }
 
-    /// The id of a frame's location; 0 for a frame that the profile lacks.
+    /// Returns the id of a frame's location; 0 for a frame that the profile lacks.
     pub(crate) fn location(&mut self, id: FrameId) -> u64 {
         let Some(frame) = self.profile.frame(id) else { return 0 };
         let known = self.location_ids.get(id.index()).copied().unwrap_or(0);
@@ -111,7 +112,7 @@ impl<'profile> Tables<'profile> {
         new
     }
 
-    /// The id of the location of a frame that the profile need not have.
+    /// Returns the id of the location of a synthetic frame, which may be missing in the profile.
     pub(crate) fn synthetic(&mut self, of: Synthetic) -> u64 {
         if let Some((_, known)) = self.synthetic_ids.iter().find(|it| it.0 == of) {
             return *known;
@@ -158,7 +159,7 @@ impl<'profile> Tables<'profile> {
     }
 }
 
-/// The string table: each text once, the empty one first.
+/// The string table: each text once, with the empty one first.
 struct Strings {
     table: Vec<String>,
     places: HashMap<String, Text, FxBuildHasher>,
@@ -182,7 +183,7 @@ impl Strings {
     }
 }
 
-/// pprof has signed numbers. What does not fit becomes the greatest of them.
+/// Converts a number to the signed type of pprof. A number that does not fit becomes the maximum.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,7 +1,7 @@
-//! The timeline as a message, and back.
+//! Encoding and decoding of the timeline.
 //!
-//! The events are columns, and come before the rest of the file. So the rest still ends with the part that shows
-//! whether a file was cut.
+//! The events are stored in columns before the rest of the file. So the rest still ends with the part that
+//! shows whether a file was cut.
 
 use super::messages;
 use crate::error::Error;
@@ -9,12 +9,12 @@ use crate::ids::{Id, RowId};
 use crate::profile::timeline::{Timeline, TimelineEvent, MAX_EVENTS};
 use crate::profile::{Profile, SampleType, Weights};
 
-/// Like the values of samples, so that no event weighs more than its row.
+/// Limits a number like the values of samples, so that no event weighs more than its row.
 fn signed(number: u64) -> u64 {
     number.min(i64::MAX as u64)
 }
 
-/// `place` says where in the message the row of a sample is, if it has one.
+/// Encodes the timeline. `place` returns the place of a row's sample in the message, if it has one.
 pub(super) fn encode(profile: &Profile, place: impl Fn(RowId) -> Option<u64>) -> Option<messages::Timeline> {
     let timeline = profile.timeline.as_ref()?;
     let mut message = messages::Timeline { dropped: timeline.dropped(), ..messages::Timeline::default() };
@@ -52,7 +52,7 @@ pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<
     if columns.len() != profile.sample_types.len() {
         return malformed("has not one column for each sample type");
     }
-    // The events of a row weigh no more than the row, so a later sum cannot overflow.
+    // The events of a row must not weigh more than the row, so that a later sum cannot overflow.
     let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
     let mut timeline = Timeline::default();
     timeline.drop_more(message.dropped);

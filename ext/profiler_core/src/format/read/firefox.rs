@@ -1,4 +1,4 @@
-//! The reader of the Firefox Profiler's processed profiles, as vernier and others write them, and we do.
+//! The reader of the Firefox Profiler's processed profiles, as written by vernier, by other tools and by us.
 
 mod columns;
 mod header;
@@ -22,7 +22,7 @@ use samples::{Samples, Times};
 use stacks::Stacks;
 use tables::{Tables, Used};
 
-/// The most threads.
+/// The maximum number of threads.
 const MOST_THREADS: usize = 100_000;
 
 #[derive(Deserialize)]
@@ -63,7 +63,7 @@ impl Thread {
         }
     }
 
-    /// The number that its id begins with, or 0.
+    /// Returns the number with which the thread's id begins, or 0.
     fn native_id(&self) -> u64 {
         let id = self.tid.text();
         let end = id.find(|it: char| !it.is_ascii_digit()).unwrap_or(id.len());
@@ -103,12 +103,12 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
 struct Reader<'file> {
     builder: Builder,
     header: &'file Header,
-    /// The time of samples, where they have one.
+    /// The times of samples, if they have any.
     times: Option<Times>,
     types: BTreeSet<SampleType>,
     /// The native ids and names of threads.
     threads: HashSet<(u64, String)>,
-    /// The last native id for a thread that shares its own and its name with another.
+    /// The last native id given to a thread that shares its own id and its name with another thread.
     numbered: u64,
     /// The times of the first sample and of the end of the last one, ns.
     from_ns: u64,
@@ -118,7 +118,7 @@ struct Reader<'file> {
 
 impl<'file> Reader<'file> {
     fn new(header: &'file Header, threads: &[Thread], bytes: usize) -> Self {
-        // A program calls for the samples of vernier's custom mode, whenever it likes.
+        // The samples of vernier's custom mode are taken when the program asks for them, at any time.
         let is_custom = matches!(threads, [only] if only.name == "custom");
         let times = (header.origin() == Origin::Vernier && !is_custom)
             .then(|| Times::of(threads.iter().map(|it| &it.samples), header.interval.unwrap_or(1.0)));
@@ -163,7 +163,7 @@ impl<'file> Reader<'file> {
         let begin_ns = samples.first_ns().unwrap_or(0);
         let mut end_ns = begin_ns;
         for place in 0..samples.stack.len() {
-            // Time of no stack is a gap.
+            // A sample without a stack is a gap.
             let Some(at) = samples.stack.get(place) else { continue };
             let mut weights = Weights::default();
             weights.set(of, samples.weight(place, unit)?);
@@ -185,7 +185,7 @@ impl<'file> Reader<'file> {
         Ok(())
     }
 
-    /// The sample type of a thread's weights, and their unit.
+    /// Returns the sample type of a thread's weights, and their unit.
     fn measure(&self, samples: &Samples) -> Result<(SampleType, f64), Error> {
         let (of, unit) = match samples.weight_type.as_deref() {
             None | Some("samples") => (SampleType::Samples, 1.0),
@@ -203,7 +203,7 @@ impl<'file> Reader<'file> {
         Ok((ours.filter(fits).unwrap_or(of), unit))
     }
 
-    /// Adds the objects that vernier sampled.
+    /// Adds the objects sampled by vernier.
     fn allocations(&mut self, samples: &Samples, id: ThreadId, stacks: &mut Stacks<'_>) -> Result<(), Error> {
         samples.check()?;
         self.has_allocations = true;

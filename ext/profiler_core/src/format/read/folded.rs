@@ -1,6 +1,6 @@
-//! Folded stacks: `root;child;leaf 123`.
+//! The reader of folded stacks: `root;child;leaf 123`.
 //!
-//! They do not say what is counted, so it is samples.
+//! The files do not say what is counted, so we read it as samples.
 
 use crate::error::Error;
 use crate::format::reading::{Builder, Row};
@@ -18,7 +18,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         }
         let Some((stack, number)) = line.rsplit_once(' ').and_then(|(stack, it)| Some((stack, number(it)?)))
         else {
-            // Unless it began as such files do, it is something else.
+            // Unless the file began like folded stacks, it is something else.
             return Err(match is_folded {
                 false => Error::NotAProfile,
                 true => Error::malformed(format!("line {} has no number at its end", place + 1)),
@@ -45,12 +45,12 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     Ok(builder.finish(vec![SampleType::Samples], Meta { notes, ..Meta::default() }))
 }
 
-/// Whether this could be a stack of one frame. Lines of a log or a program can end in a number too.
+/// Returns whether this could be a stack of one frame. Lines of a log or a program can end in a number too.
 fn is_frame(text: &str) -> bool {
     !text.contains(' ') || text.starts_with(['(', '<', '#', '{']) || text.contains(" in ")
 }
 
-/// A whole number, or one with a fraction, which is left out.
+/// Parses a whole number, or one with a fraction, which is ignored.
 fn number(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if !fraction.chars().all(|it| it.is_ascii_digit()) {

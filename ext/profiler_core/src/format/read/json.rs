@@ -1,4 +1,4 @@
-//! The reader of formats that are JSON: finds out which one a file is.
+//! The reader of JSON formats, which recognises the format of a file.
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     }
 }
 
-/// Parses JSON. Too deep a nesting is an error as well.
+/// Parses JSON. Nesting that is too deep is an error as well.
 pub(super) fn parse<'text, T: serde::Deserialize<'text>>(text: &'text str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| match error.is_eof() {
         true => Error::Truncated,
@@ -32,7 +32,7 @@ pub(super) fn parse<'text, T: serde::Deserialize<'text>>(text: &'text str) -> Re
     })
 }
 
-/// The fields by which the formats are known, as far as the object has them. It can have millions of others.
+/// The fields that identify the formats, as far as the object has them. It can have millions of others.
 struct Fields(Vec<&'static str>);
 
 const KNOWN: [&str; 10] = [

@@ -1,4 +1,4 @@
-//! The native file in a page of ours.
+//! The native file inside a page of ours.
 
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
@@ -10,10 +10,11 @@ pub(in crate::format) const FILE: [&str; 2] = [r#"<script type="text/plain" id="
 
 const START: &str = "<!doctype";
 
-/// The bytes of the native file; `None` if the text is no page of ours.
+/// Returns the bytes of the native file, or `None` if the text is not a page of ours.
 ///
 /// # Errors
-/// [`Error::Truncated`] if the page ends within them, [`Error::Malformed`] if they are no base64.
+/// Returns [`Error::Truncated`] if the page ends within the bytes, and [`Error::Malformed`] if they are not
+/// base64.
 pub(in crate::format) fn file_in(page: &str) -> Result<Option<Vec<u8>>, Error> {
     let start = page.trim_start().get(..START.len()).unwrap_or("");
     if !start.eq_ignore_ascii_case(START) {

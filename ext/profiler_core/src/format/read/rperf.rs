@@ -1,4 +1,4 @@
-//! The reader of rperf's own JSON, the file that `rperf record` writes.
+//! The reader of rperf's own JSON, which `rperf record` writes.
 
 mod labels;
 mod samples;
@@ -51,7 +51,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     };
     let mut builder = Builder::new(text.len());
     let none = Samples::default();
-    // A file can have both, of the same samples.
+    // A file can have both, with the same samples.
     let samples = file.aggregated_samples.as_ref().or(file.raw_samples.as_ref()).unwrap_or(&none);
     let label_sets = file.label_sets.as_ref();
     let no_labels = LabelSets::default();
@@ -100,7 +100,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     Ok(builder.finish(types, meta))
 }
 
-/// A thread by its number, from 1; 0 is not known.
+/// Returns a thread by its number, from 1; 0 is unknown.
 fn thread(number: u32, builder: &mut Builder) -> Result<ThreadId, Error> {
     match number {
         0 => builder.thread(0, ""),

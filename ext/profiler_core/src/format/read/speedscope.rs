@@ -1,4 +1,4 @@
-//! The reader of speedscope's format, as speedscope.app and others write it.
+//! The reader of speedscope's format, as written by speedscope.app and other tools.
 
 use serde::de::{SeqAccess, Visitor};
 use serde::Deserialize;
@@ -11,10 +11,10 @@ use crate::ids::{FrameId, StackId, ThreadId};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
-/// The most profiles of a file: one for each thread and sample type.
+/// The maximum number of profiles in a file: one for each thread and sample type.
 const MOST_PROFILES: usize = 100_000;
 
-/// The most functions.
+/// The maximum number of functions.
 const MOST_FUNCTIONS: usize = 4_000_000;
 
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ enum Kind {
     Close,
 }
 
-/// All stacks in one list, and where each ends: many short ones would take far more memory one by one.
+/// The stacks in one list, and where each ends: many short lists would take far more memory.
 #[derive(Default)]
 struct Stacks {
     frames: Vec<u32>,
@@ -235,14 +235,14 @@ impl Sink<'_> {
             .call(caller, *frame.ok_or_else(|| Error::malformed(format!("a frame that is none of {rows}")))?)
     }
 
-    /// Time of no stack is a gap.
+    /// Adds a weight. A weight without a stack is a gap.
     fn add(&mut self, stack: Option<StackId>, weight: f64) -> Result<(), Error> {
         if weight.is_nan() || weight < 0.0 {
             return Err(Error::malformed("a sample weighs less than nothing"));
         }
         let Some(stack) = stack.filter(|_| weight > 0.0) else { return Ok(()) };
         let mut weights = Weights::default();
-        // Beyond the greatest number it stays that, which is too much for any sum.
+        // The conversion stops at the largest number, which is too large for any sum.
         weights.set(self.of, (weight * self.scale).round() as u64);
         let row = Row { stack, thread: self.thread, state: State::Running, labels: Vec::new() };
         self.builder.add(row, &weights)

@@ -1,4 +1,4 @@
-//! The JSON of stackprof. Its other form, a dump, runs code of whoever wrote it and is not read.
+//! The reader of stackprof's JSON. Its other form, a dump, can run code of whoever wrote it, and is not read.
 
 use std::collections::HashMap;
 
@@ -26,10 +26,10 @@ struct File {
     raw_timestamp_deltas: Vec<u64>,
 }
 
-/// The most functions.
+/// The maximum number of functions.
 const MOST_FUNCTIONS: usize = 4_000_000;
 
-/// Numbers and functions, in the order of the file.
+/// The numbers and functions, in the order of the file.
 struct Frames(Vec<(String, Frame)>);
 
 impl<'de> Deserialize<'de> for Frames {
@@ -85,7 +85,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     let mut builder = Builder::new(text.len());
     let thread = builder.thread(0, "")?;
     let mut functions = HashMap::new();
-    // A map has no order of its own, and the same file is to become the same profile.
+    // A map has no order of its own, but the same file has to become the same profile.
     let mut ids: Vec<(u64, &Frame)> = Vec::new();
     for (id, frame) in &file.frames.0 {
         let number = id.parse().map_err(|_| Error::malformed(format!("a frame has the number {id:?}")))?;
@@ -137,7 +137,8 @@ fn flat(
     Ok(())
 }
 
-/// Stacks: the number of frames, the frames, root first, and the count; and so on. Lines have the same shape.
+/// Reads the stacks: for each, the number of frames, the frames, root first, and the count. Lines have the
+/// same shape.
 fn raw(
     builder: &mut Builder,
     file: &File,

@@ -1,4 +1,4 @@
-//! Texts of a file in one buffer: many short ones would take far more memory one by one.
+//! Texts of a file in one buffer: many short strings would take far more memory.
 
 use std::fmt;
 
@@ -6,7 +6,8 @@ use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
-/// A list of texts. A number becomes text as well, `null` the empty one, and a list or an object a sign of it.
+/// A list of texts. A number is converted to text, `null` to the empty text, and a list or an object to a
+/// placeholder.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     all: String,
@@ -14,14 +15,14 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// The text at a place.
+    /// Returns the text at a place.
     pub(super) fn get(&self, place: usize) -> Option<&str> {
         let end = *self.ends.get(place)?;
         let begin = place.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         self.all.get(begin as usize..end as usize)
     }
 
-    /// The number of texts.
+    /// Returns the number of texts.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -50,7 +51,7 @@ impl<'de> Deserialize<'de> for Texts {
     }
 }
 
-/// The next text of a list.
+/// The deserializer of the next text in a list.
 struct Text<'list>(&'list mut Texts);
 
 impl<'de> DeserializeSeed<'de> for Text<'_> {
@@ -85,7 +86,7 @@ impl<'de> Visitor<'de> for Text<'_> {
     }
 
     fn visit_f64<E: Error>(self, it: f64) -> Result<(), E> {
-        // As short as in the file: the other way of writing has a digit for each power of ten.
+        // As short as in the file: the `Display` form has a digit for each power of ten.
         self.visit_str(&format!("{it:?}"))
     }
 
@@ -104,7 +105,7 @@ impl<'de> Visitor<'de> for Text<'_> {
     }
 }
 
-/// The names and values of an object, one after the other at the end of a list.
+/// The names and values of an object, alternating at the end of a list.
 pub(super) struct Pairs<'list>(pub(super) &'list mut Texts);
 
 impl<'de> DeserializeSeed<'de> for Pairs<'_> {
@@ -129,7 +130,7 @@ impl<'de> Visitor<'de> for Pairs<'_> {
     }
 }
 
-/// A text or number by itself.
+/// A single text or number.
 #[derive(Debug, Default)]
 pub(super) struct Word(Texts);
 
@@ -147,12 +148,12 @@ impl<'de> Deserialize<'de> for Word {
     }
 }
 
-/// An object of texts by itself, and nothing for `null`.
+/// A single object of texts; empty for `null`.
 #[derive(Debug, Default)]
 pub(super) struct Facts(Texts);
 
 impl Facts {
-    /// Its names and values.
+    /// Iterates over the names and values.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         (0..self.0.len() / 2).filter_map(|it| Some((self.0.get(2 * it)?, self.0.get(2 * it + 1)?)))
     }

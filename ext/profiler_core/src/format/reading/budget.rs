@@ -1,23 +1,24 @@
-//! The budget of reading a file, by its size. In a few bytes a file can name the same long text, or the same thousands of
-//! inlined calls, again and again.
+//! The budget for reading a file, depending on its size. With a few bytes, a file can refer to the same long
+//! text, or to the same thousands of inlined calls, again and again.
 //!
-//! Real files stay far below. A frame of a stack takes a byte of its file at least, and has names of a hundred bytes.
+//! Real files stay far below. A frame of a stack takes at least one byte of its file, and has names of a
+//! hundred bytes.
 
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
 use crate::error::Error;
 
-/// Steps for a byte of the file, beside some for any file, and the most.
+/// The steps per byte of the file, the steps that any file may take in addition, and the maximum.
 const STEPS_A_BYTE: u64 = 16;
 const STEPS: u64 = 10_000_000;
 const MOST_STEPS: u64 = 200_000_000;
 
-/// Bytes of text for a byte of the file, beside some for any file, and the most.
+/// The bytes of text per byte of the file, the bytes that any file may take in addition, and the maximum.
 const TEXT_A_BYTE: u64 = 64;
 const TEXT: u64 = 64 << 20;
 const MOST_TEXT: u64 = 1 << 30;
 
-/// The budget that is left for one file.
+/// The remaining budget of one file.
 pub(in crate::format) struct Budget {
     bytes: u64,
     steps: u64,
@@ -25,7 +26,7 @@ pub(in crate::format) struct Budget {
 }
 
 impl Budget {
-    /// For an unpacked file of so many bytes.
+    /// Creates the budget of an unpacked file of that many bytes.
     pub(in crate::format) fn of(bytes: usize) -> Self {
         let bytes = bytes as u64;
         Self {
@@ -35,7 +36,8 @@ impl Budget {
         }
     }
 
-    /// Takes steps: a frame of a stack that is gone through, now or by whatever is asked of the profile later.
+    /// Takes steps from the budget: frames of a stack that are walked, now or by later queries on the
+    /// profile.
     pub(in crate::format) fn step(&mut self, steps: u64) -> Result<(), Error> {
         let bytes = self.bytes;
         let too_many = || Error::malformed(format!("its stacks have too many frames for {bytes} bytes"));
@@ -43,13 +45,13 @@ impl Budget {
         Ok(())
     }
 
-    /// A copy of a text.
+    /// Copies a text, taking its length from the budget.
     pub(in crate::format) fn copy(&mut self, text: &str) -> Result<String, Error> {
         self.text(text)?;
         Ok(text.to_owned())
     }
 
-    /// Takes the length of a text that is going to be copied or compared.
+    /// Takes the length of a text that will be copied or compared from the budget.
     pub(in crate::format) fn text(&mut self, text: &str) -> Result<(), Error> {
         let bytes = self.bytes;
         let too_much =
@@ -59,7 +61,8 @@ impl Budget {
     }
 }
 
-/// A list of JSON with at most so many items, each of which can take a hundred times more memory than text.
+/// A list in JSON with at most `MOST` items, each of which can take a hundred times more memory than its
+/// text.
 #[derive(Debug)]
 pub(in crate::format) struct AtMost<T, const MOST: usize>(pub(in crate::format) Vec<T>);
 

@@ -1,4 +1,5 @@
-//! A profile as a reader finds it out: tables in which what is equal is one, none larger than it may be.
+//! A profile being built by a reader: tables in which equal entries are stored once, and whose size is
+//! limited.
 
 use super::Budget;
 use crate::error::Error;
@@ -6,10 +7,11 @@ use crate::ids::{FrameId, FunctionId, Id, StackId, ThreadId};
 use crate::profile::table_builder::{Row, TableBuilder};
 use crate::profile::{Frame, Function, Meta, Node, Profile, SampleType, Thread, Weights};
 
-/// The most places in stacks, callers and callees apart. A deployment's profile of a day has some 100,000.
+/// The maximum number of places in stacks, where callers and callees count separately. A deployment's profile
+/// of a day has some 100,000.
 const MOST_NODES: usize = 4_000_000;
 
-/// The most frames of a stack; Ruby itself gives up at some 12,000.
+/// The maximum number of frames in a stack; Ruby itself gives up at some 12,000.
 pub(in crate::format) const MOST_FRAMES: u32 = 100_000;
 
 pub(in crate::format) struct Builder {
@@ -20,7 +22,7 @@ pub(in crate::format) struct Builder {
 }
 
 impl Builder {
-    /// For an unpacked file of so many bytes.
+    /// Creates the builder for an unpacked file of that many bytes.
     pub(in crate::format) fn new(bytes: usize) -> Self {
         Self {
             budget: Budget::of(bytes),
@@ -30,7 +32,7 @@ impl Builder {
         }
     }
 
-    /// A function of another program's: what its name says is all that is known of class and method.
+    /// Adds a function of another program. Its class and method are only known as far as its name tells.
     pub(in crate::format) fn function(
         &mut self,
         name: &str,
@@ -41,7 +43,7 @@ impl Builder {
             Some((class, method)) if is_method(class, method) => (class, method),
             _ => ("", ""),
         };
-        // What has a name of ours and no file, we made up; of others that is just not known.
+        // A name in our style without a file is synthetic; for other names, the file is just unknown.
         let path = if path.is_empty() && !name.starts_with('(') { "(unknown)" } else { path };
         Ok(self.tables.function(Function {
             name: self.budget.copy(name)?,
@@ -56,7 +58,7 @@ impl Builder {
         self.tables.frame(Frame { function, line })
     }
 
-    /// The stack of `caller` with a frame at its leaf end.
+    /// Adds a frame at the leaf end of the stack `caller`, and returns the stack.
     pub(in crate::format) fn call(
         &mut self,
         caller: Option<StackId>,
@@ -79,7 +81,7 @@ impl Builder {
         Ok(stack)
     }
 
-    /// The caller's stack of one, as far as it has one.
+    /// Returns the leaf of a stack and the stack of its caller, if it has one.
     pub(in crate::format) fn node(&self, stack: StackId) -> Option<Node> {
         self.tables.node(stack)
     }
@@ -88,7 +90,7 @@ impl Builder {
         Ok(self.tables.thread(Thread { native_id, name: self.budget.copy(name)? }))
     }
 
-    /// Adds to a row.
+    /// Adds weights to a row.
     pub(in crate::format) fn add(&mut self, row: Row, weights: &Weights) -> Result<(), Error> {
         for of in SampleType::ALL {
             let total =
@@ -98,7 +100,7 @@ impl Builder {
         let (stack, rows) = (row.stack, self.tables.rows());
         self.tables.add_row(row, weights);
         if self.tables.rows() > rows {
-            // Whatever is asked of the profile goes through the frames of all rows.
+            // Queries on the profile walk the frames of all rows.
             self.budget.step(u64::from(self.depths.get(stack.index()).copied().unwrap_or(0)))?;
         }
         Ok(())
@@ -111,7 +113,7 @@ impl Builder {
     }
 }
 
-/// `Foo::Bar` and `baz`, not `lib/x` and `rb`.
+/// Returns whether these are the class and method of a name: `Foo::Bar` and `baz`, but not `lib/x` and `rb`.
 fn is_method(class: &str, method: &str) -> bool {
     let constant = class.starts_with(|it: char| it.is_uppercase());
     constant && !method.is_empty() && !class.contains([' ', '/']) && !method.contains([' ', '/', '('])

@@ -1,12 +1,12 @@
-//! The parts that all readers share: what a file may cost, and the builder of the profile.
+//! The parts that all readers share: the limits on what a file may take, and the builder of the profile.
 //!
-//! Readers build through [`Builder`], which bounds stacks, depth and sums. The cost of a pprof is computed first, field
-//! by field (`pprof/budget.rs`). Each frame that is read and each text that is copied is taken from a budget in
-//! proportion to the file ([`Budget`]). The output can repeat names in turn, so formats that do so compute their length
-//! before they write (`length.rs`).
+//! Readers build through [`Builder`], which bounds stacks, depth and sums. The memory of a pprof is computed
+//! first, field by field (`pprof/budget.rs`). Each frame that is read and each text that is copied is taken
+//! from a budget in proportion to the file ([`Budget`]). The output can also repeat names, so formats that do
+//! so compute their length before they write (`length.rs`).
 //!
-//! `tests/fuzz` (`rake check:fuzz`) damages files of all kinds and has bombs, with an allocator that counts.
-//! `rake test:bombs` runs the bombs optimised, from the other crate's package.
+//! `tests/fuzz` (`rake check:fuzz`) damages files of all kinds and includes bombs, with an allocator that
+//! counts. `rake test:bombs` runs the bombs optimised, from the other crate's package.
 
 mod budget;
 mod builder;

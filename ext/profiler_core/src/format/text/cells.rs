@@ -1,4 +1,5 @@
-//! The common parts of lines in several tables: a weight with its share, a name with its place, cut to fit.
+//! The parts of lines that several tables share: a weight with its share, and a name with its place, cut to
+//! fit.
 
 use std::borrow::Cow;
 
@@ -9,17 +10,17 @@ use crate::profile::{Function, SampleType};
 use crate::text::shorten;
 use crate::text::units::percent;
 
-/// Columns of a weight with its share.
+/// The number of columns of a weight with its share.
 pub(super) const WEIGHT_COLUMNS: usize = 16;
 
 /// The options of a table that is as wide as a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
-    /// Columns of a line.
+    /// The number of columns in a line.
     pub columns: usize,
-    /// Whether names and paths are whole, however long the line is.
+    /// Whether names and paths stay whole, however long the line becomes.
     pub full_paths: bool,
-    /// Whether there are colours.
+    /// Whether to use colours.
     pub color: bool,
 }
 
@@ -28,17 +29,17 @@ impl Fit {
         Paint { on: self.color }
     }
 
-    /// A line that is marked.
+    /// Highlights a line.
     pub(super) fn marked(self, line: &str) -> String {
         if self.color {
-            // The colours inside the line may end the mark.
+            // The colours inside the line may end the highlighting.
             format!("\u{1b}[7m{}\u{1b}[0m", line.replace("\u{1b}[0m", "\u{1b}[0m\u{1b}[7m"))
         } else {
             line.to_owned()
         }
     }
 
-    /// A text in so many columns, but in some at least.
+    /// Cuts a text to `columns` columns, though not below a minimum.
     pub(super) fn cut(self, text: &str, columns: usize) -> Cow<'_, str> {
         if self.full_paths {
             return Cow::Borrowed(text);
@@ -46,7 +47,7 @@ impl Fit {
         Cow::Owned(shorten(text, columns.max(LEAST_COLUMNS)))
     }
 
-    /// A function's name, and its place if there is space for it, in so many columns.
+    /// Formats a function's name, and its place if there is room for it, in that many columns.
     pub(super) fn function(self, function: &Function, columns: usize, after_name: &str) -> String {
         let (name, place) = (display_name(function), place_of(function));
         let name = self.cut(&name, columns);
@@ -57,7 +58,7 @@ impl Fit {
         format!("{name}{after_name}  {}", self.paint().dim(&self.cut(&place, rest)))
     }
 
-    /// A weight and its share, in [`WEIGHT_COLUMNS`].
+    /// Formats a weight and its share, in [`WEIGHT_COLUMNS`] columns.
     pub(super) fn weight(self, of: SampleType, weight: u64, whole: u64) -> String {
         let share = self.paint().share(&format!("{:>6}", percent(weight, whole)), weight, whole);
         format!("{:>9} {share}", of.amount(weight))

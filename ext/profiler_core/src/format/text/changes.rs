@@ -1,26 +1,26 @@
-//! The changes between two sides: which are significant, on a terminal or as Markdown.
+//! The table of changes between two sides, showing which are significant, for a terminal or as Markdown.
 
 use super::cells::Fit;
 use super::table::push_line;
 use crate::analysis::diff::{Change, Diff, Verdict};
 use crate::text::code;
 
-/// Changes that are shown if none is significant.
+/// The number of changes that are shown if none is significant.
 const LARGEST: usize = 5;
-/// Columns before a name.
+/// The number of columns before a name.
 const NUMBERS: usize = 45;
 const MOVED: &str = "its share changed, its weight went the other way: another amount of work was done";
 const NONE: &str = "No significant change.";
 const MORE_RUNS: &str = "More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3";
 
-/// The changes that are shown.
+/// The choice of the changes that are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selected {
-    /// Those that are more than chance, also of their weights.
+    /// Changes that exceed chance, also in their weights.
     Significant,
-    /// All.
+    /// All changes.
     All,
-    /// Those that are more than chance, and slower by more than this share.
+    /// Changes that exceed chance and are slower by more than this share.
     Slower(f64),
 }
 
@@ -29,11 +29,11 @@ pub enum Selected {
 pub struct Changes {
     /// The changes that are shown.
     pub selected: Selected,
-    /// The most of them; 0 is all.
+    /// The maximum number of changes; 0 means all.
     pub limit: usize,
-    /// Whether sentences are broken to fit a terminal.
+    /// Whether sentences are wrapped to fit a terminal.
     pub is_terminal: bool,
-    /// The terminal.
+    /// The terminal's width and colours.
     pub fit: Fit,
 }
 
@@ -48,7 +48,7 @@ impl Selected {
 }
 
 impl Changes {
-    /// The table for a terminal.
+    /// Returns the table for a terminal.
     #[must_use]
     pub fn text(self, diff: &Diff) -> String {
         let paint = self.fit.paint();
@@ -88,7 +88,7 @@ impl Changes {
         text
     }
 
-    /// The table in GitHub's Markdown.
+    /// Returns the table in GitHub's Markdown.
     #[must_use]
     pub fn markdown(self, diff: &Diff) -> String {
         let mut rows = self.rows(diff);
@@ -128,7 +128,7 @@ impl Changes {
         diff.changes.iter().filter(|it| self.selected.has(it)).collect()
     }
 
-    /// As many as the limit allows, and the number of the others.
+    /// Returns as many rows as the limit allows, and the number of the others.
     fn limited<'a, 'b>(self, rows: &'a [&'b Change]) -> (&'a [&'b Change], usize) {
         let most = if self.limit == 0 { rows.len() } else { self.limit.min(rows.len()) };
         let (shown, others) = rows.split_at(most);
@@ -148,7 +148,7 @@ impl Changes {
         format!("{numbers} {mark} {}", self.fit.function(&it.function, columns, ""))
     }
 
-    /// A sentence, whole for programs.
+    /// Adds a sentence, which is not wrapped for programs.
     fn push_sentence(self, text: &mut String, sentence: &str) {
         if !self.is_terminal {
             return push_line(text, sentence);
@@ -166,12 +166,12 @@ impl Changes {
     }
 }
 
-/// The largest changes, of which none is significant.
+/// Returns the largest changes, for when none is significant.
 fn largest(diff: &Diff) -> Vec<&Change> {
     diff.changes.iter().filter(|it| it.before != it.after).take(LARGEST).collect()
 }
 
-/// The sentence above the table.
+/// Returns the sentence above the table.
 pub(in crate::format) fn summary(diff: &Diff) -> String {
     let of = diff.compare.of;
     let [before, after] = [diff.before, diff.after].map(|it| of.amount(it.round() as u64));
@@ -188,7 +188,7 @@ pub(in crate::format) fn summary(diff: &Diff) -> String {
     )
 }
 
-/// The number before, the one after, and the change.
+/// Formats the number before, the number after, and the change.
 fn numbers(diff: &Diff, it: &Change) -> [String; 3] {
     let value = |number: f64| match diff.compare.absolute {
         true => diff.compare.of.amount(number.round() as u64),

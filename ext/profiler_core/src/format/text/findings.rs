@@ -1,4 +1,4 @@
-//! The findings of the report: a fact with its share before it and its place behind it, in a line, or up to three.
+//! The findings in the report: a fact with its share before it and its place after it, on one to three lines.
 
 use super::Paint;
 use crate::analysis::findings::{Finding, Kind};
@@ -6,15 +6,16 @@ use crate::profile::Profile;
 use crate::text::clean;
 use crate::text::shorten;
 
-/// The columns of a share, right-aligned: `100.0%`.
+/// The number of columns of a share, right-aligned: `100.0%`.
 const SHARE_COLUMNS: usize = 6;
 const GAP: &str = "  ";
-/// A name is cut to no fewer, unless a line would not fit.
+/// The minimum number of columns to which a name is cut, unless a line would not fit.
 const NAME_COLUMNS: usize = 12;
-/// The most lines of a finding.
+/// The maximum number of lines of a finding.
 const MOST_LINES: usize = 3;
 
-/// The lines of `findings`, with at most `width` columns each. A profile without any says so.
+/// Returns the lines of `findings`, of at most `width` columns each. A profile without findings gets a line
+/// that says so.
 pub(in crate::format) fn lines(
     profile: &Profile,
     findings: &[Finding],
@@ -62,8 +63,9 @@ fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-/// The fact in lines of so many columns, and the place behind the last of them. A fact goes on below before it loses anything, and
-/// the file's name stands for a path that does not fit. Then names lose their beginnings: the method says more.
+/// Fits the fact into lines of `available` columns, with the place after the last of them. A fact first
+/// continues on the next line before it is shortened, and a path that does not fit is reduced to its file
+/// name. Then names lose their beginnings, as the method says more.
 fn fitted(fact: &str, place: &str, available: usize) -> (Vec<String>, String) {
     let name = place.rsplit('/').next().unwrap_or(place);
     let fits = |lines: &[String], place: &str, most: usize| {
@@ -88,7 +90,7 @@ fn fitted(fact: &str, place: &str, available: usize) -> (Vec<String>, String) {
             return (lines, name.to_owned());
         }
     }
-    // What does not fit is the end of a long statement.
+    // The part that does not fit is the end of a long statement.
     let place = shorten(name, available / 3);
     let mut lines: Vec<String> = whole.iter().take(MOST_LINES).map(|it| shorten(it, available)).collect();
     if let Some(last) = lines.last_mut() {
@@ -97,7 +99,8 @@ fn fitted(fact: &str, place: &str, available: usize) -> (Vec<String>, String) {
     (lines, place)
 }
 
-/// The text in lines of at most so many columns, broken at blanks. The last one has space for the place, if that takes no line more.
+/// Breaks the text into lines of at most `available` columns, at spaces. The last line has room for the
+/// place, if that takes no extra line.
 fn broken(text: &str, available: usize, place: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -113,7 +116,7 @@ fn broken(text: &str, available: usize, place: &str) -> Vec<String> {
     }
     let last = lines.last().map_or(0, |it| columns(it));
     if lines.len() == 1 && !place.is_empty() && last + GAP.len() + columns(place) > available {
-        // The place takes the last words with it, so that it does not stand alone.
+        // The place takes the last words along, so that it is not alone on its line.
         let split = lines
             .first()
             .and_then(|it| it.rsplit_once(", "))
@@ -126,13 +129,13 @@ fn broken(text: &str, available: usize, place: &str) -> Vec<String> {
     lines
 }
 
-/// The beginning of a text, with dots for the rest.
+/// Returns the beginning of a text, with dots for the rest.
 fn cut(text: &str, most: usize) -> String {
     let kept: String = text.chars().take(most.saturating_sub(3)).collect();
     format!("{kept}...")
 }
 
-/// A name in so many columns: without the first of its namespaces, else without its middle.
+/// Shortens a name to `most` columns: without the first of its namespaces, or else without its middle.
 fn shorten_name(name: &str, most: usize) -> String {
     if columns(name) <= most {
         return name.to_owned();
@@ -141,7 +144,7 @@ fn shorten_name(name: &str, most: usize) -> String {
     inner.into_iter().find(|it| columns(it) <= most).unwrap_or_else(|| shorten(name, most))
 }
 
-/// The path and the line that it names.
+/// Formats the path and line that a finding names.
 pub(in crate::format) fn place_of(profile: &Profile, finding: &Finding) -> String {
     let function =
         |it: crate::profile::Frame| profile.function(it.function).map(|function| (function, it.line));

@@ -1,4 +1,5 @@
-//! The table of the report by a label: a value a line, what it weighs, its requests, and its heaviest function.
+//! The table of the report by a label: one value per line, with its weight, its requests, and its heaviest
+//! function.
 
 use super::table::{
     measured_in, place_of, push_line, push_other_types, GAP, LEAST_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS,
@@ -13,7 +14,7 @@ use crate::text::clean;
 use crate::text::shorten;
 use crate::text::units::{count, counted, duration, percent};
 
-/// The columns of requests, where these were counted: how many, their mean, and the longest.
+/// The columns of requests, if requests were counted: their number, their mean duration, and the longest.
 const REQUESTS: [&str; 3] = ["COUNT", "MEAN", "LARGEST"];
 
 pub(super) fn table(
@@ -79,7 +80,7 @@ pub(super) fn table(
 struct Line {
     total: String,
     value: String,
-    /// As [`REQUESTS`]; empty where none was counted.
+    /// The cells for [`REQUESTS`]; empty if no requests were counted.
     requests: [String; 3],
     own: String,
     name: String,
@@ -103,7 +104,7 @@ impl Line {
     }
 }
 
-/// The widths of the columns of requests; `None` where no line has any.
+/// Returns the widths of the request columns; `None` if no line has any requests.
 fn requests_columns(lines: &[Line]) -> Option<[usize; 3]> {
     let widest = |place: usize| {
         let cells = lines.iter().filter_map(|it| it.requests.get(place));
@@ -114,14 +115,14 @@ fn requests_columns(lines: &[Line]) -> Option<[usize; 3]> {
     Some([column((0, count))?, column((1, mean))?, column((2, largest))?])
 }
 
-/// The cells of a line in these columns, each with the gap after it.
+/// Formats the cells of a line in these columns, each followed by the gap.
 fn requests_cells(columns: Option<[usize; 3]>, texts: &[String; 3]) -> String {
     let cells = columns.into_iter().flatten().zip(texts);
     cells.map(|(width, text)| format!("{text:>width$}{GAP}")).collect()
 }
 
-/// Shortens what is text until a line takes `width` columns: the longest texts, each to the same. Whether there is a place for the
-/// heaviest function, which has to make way for requests.
+/// Shortens texts until a line takes `width` columns: the longest texts, each to the same length. Returns
+/// whether there is room for the place of the heaviest function, which gives way to requests.
 fn fit(lines: &mut [Line], width: usize) -> bool {
     let widest = |of: &dyn Fn(&Line) -> usize| lines.iter().map(of).max().unwrap_or(0);
     let chars = |of: fn(&Line) -> &str| widest(&move |it| of(it).chars().count());

@@ -1,4 +1,4 @@
-//! The top of the report: one fact a line, its label before it.
+//! The top of the report: one fact per line, with its label before it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,15 +14,15 @@ use crate::text::shorten;
 use crate::text::units::{count, counted, date, duration};
 
 const LABEL_COLUMNS: usize = 10;
-/// Longer facts go on below, where the width of a line is not given.
+/// The number of columns after which a fact continues on the next line, if the width of a line is not given.
 const FACT_COLUMNS: usize = 70;
 
-/// The facts; a word that is longer than a line of `width` columns is shortened in its middle.
+/// Returns the facts. A word that is longer than a line of `width` columns is shortened in the middle.
 pub(super) fn header(profile: &Profile, width: Option<usize>, paint: Paint) -> String {
     let mut text = String::new();
     let mut above = "";
     for (label, fact) in facts(profile) {
-        // A label stands once over its lines.
+        // A label is printed once for all of its lines.
         let shown = if label == above { "" } else { label };
         above = label;
         text.push_str(&paint.dim(&format!("{shown:<LABEL_COLUMNS$}")));
@@ -32,7 +32,7 @@ pub(super) fn header(profile: &Profile, width: Option<usize>, paint: Paint) -> S
     text
 }
 
-/// How long a profile took, and since when. Formats of others say neither or one of them.
+/// Describes how long the recording took, and when it began. Formats of other tools may lack one or both.
 fn span(meta: &Meta) -> String {
     match (meta.duration_ns, meta.started_at_ns) {
         (0, 0) => "not recorded".into(),
@@ -46,7 +46,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     let meta = &profile.meta;
     let mut facts = Vec::new();
     if !meta.program.is_empty() {
-        // A merge is of several processes, which its notes tell.
+        // A merge has several processes, which its notes list.
         let pid = if meta.pid == 0 { String::new() } else { format!(" (pid {})", meta.pid) };
         facts.push(("program", format!("{}{pid}", meta.program)));
     }
@@ -82,7 +82,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     facts
 }
 
-/// The functions that were to blame for most of the waiting for the GVL.
+/// Lists the functions that were to blame for most of the waiting for the GVL.
 fn behind(profile: &Profile) -> Option<String> {
     const SHOWN: usize = 3;
     let blamed = gvl_blame::blamed(profile);
@@ -95,7 +95,7 @@ fn behind(profile: &Profile) -> Option<String> {
     (!shown.is_empty()).then(|| format!("threads waited {all} for it, of which {}", shown.join(", ")))
 }
 
-/// The names that took longest, with how often and how long.
+/// Lists the names that took longest, with how often and how long they ran.
 fn markers(profile: &Profile) -> Option<String> {
     const SHOWN: usize = 5;
     let mut names: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
@@ -130,7 +130,7 @@ fn samples(profile: &Profile) -> String {
     }
 }
 
-/// Breaks lines at blanks, where there are any.
+/// Wraps lines at spaces, if there are any.
 fn wrap(fact: &str, width: Option<usize>) -> String {
     let most = width.map_or(FACT_COLUMNS, |it| it.saturating_sub(LABEL_COLUMNS).max(LABEL_COLUMNS));
     let mut text = String::new();

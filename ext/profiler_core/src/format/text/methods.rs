@@ -9,8 +9,8 @@ use crate::analysis::method::{method, Method};
 use crate::ids::FunctionId;
 use crate::profile::{Function, Profile};
 
-/// The details of those of `functions` that weigh something, the heaviest first. There are `limit` of them at most, and as many callers
-/// and callees of each; 0 is all.
+/// Returns the details of those of `functions` that have weight, the heaviest first. Includes at most `limit`
+/// of them, and as many callers and callees of each; 0 means all.
 #[must_use]
 pub fn methods(profile: &Profile, functions: &[FunctionId], limit: usize, by: Weighed<'_>) -> String {
     let most = if limit == 0 { usize::MAX } else { limit };

@@ -1,4 +1,5 @@
-//! The table of a live view: what weighs most now, by method, line, thread, state or label, and what rises and falls.
+//! The table of a live view: what weighs most now, by method, line, thread, state or label, and what rises
+//! and falls.
 
 use std::cmp::Reverse;
 
@@ -15,7 +16,7 @@ use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::text::clean;
 
-/// The rows of the table.
+/// The subject of the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
     /// Methods.
@@ -26,49 +27,49 @@ pub enum By {
     Label(String),
 }
 
-/// A row.
+/// A row of the ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranked {
-    /// Its name: a method, a line, a value.
+    /// The name: a method, a line, or a value.
     pub name: String,
     /// The place of a method.
     pub place: String,
-    /// The method.
+    /// The method, if the row is one.
     pub function: Option<FunctionId>,
-    /// Its weight with what it called.
+    /// The weight including callees.
     pub total: u64,
-    /// Its weight without that. The same as the total for values of a label.
+    /// The weight without callees. Equals the total for values of a label.
     pub own: u64,
 }
 
-/// The rows of a profile.
+/// The ranked rows of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranking {
     /// The weight of the whole profile.
     pub whole: u64,
-    /// The rows that weigh something, in order.
+    /// The rows that have weight, in order.
     pub rows: Vec<Ranked>,
 }
 
-/// A part of a ranking as a table.
+/// The part of a ranking that is shown as a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     /// The first row.
     pub first: usize,
     /// The number of rows.
     pub rows: usize,
-    /// The row that is marked.
+    /// The selected row.
     pub selected: Option<usize>,
-    /// The marks of what rises and what falls.
+    /// The marks for rising and falling rows.
     pub marks: [char; 2],
 }
 
 impl Ranking {
-    /// The rows of `profile` by its weights of a type, the heaviest first. `filter` is a part of the names or places of all rows; its
-    /// case does not matter.
+    /// Ranks the rows of `profile` by its weights of a type, the heaviest first. Only rows whose name or
+    /// place contains `filter` are included; case does not matter.
     ///
     /// # Errors
-    /// [`Error::UnknownLabel`].
+    /// Returns [`Error::UnknownLabel`] if no sample has the label.
     pub fn new(
         profile: &Profile,
         of: SampleType,
@@ -87,7 +88,7 @@ impl Ranking {
         Ok(Self { whole: profile.total().get(of), rows })
     }
 
-    /// The table of some rows, with a heading. `before` is the ranking of the time before, if there is one.
+    /// Returns the table of some rows, with a heading. `before` is the previous ranking, if there is one.
     #[must_use]
     pub fn table(&self, before: Option<&Self>, of: SampleType, order: Order, page: Page, fit: Fit) -> String {
         let earlier = before.map(|it| it.shares(order));
@@ -132,7 +133,7 @@ impl Ranked {
     }
 
     fn key(&self) -> (&str, &str) {
-        // The place of a value says where it mostly is, and changes.
+        // The place of a value says where it mostly occurs, and can change.
         (&self.name, if self.function.is_some() { &self.place } else { "" })
     }
 
@@ -140,7 +141,7 @@ impl Ranked {
         filter.is_empty() || [&self.name, &self.place].iter().any(|it| it.to_lowercase().contains(filter))
     }
 
-    /// Its name, and its place if there is space for it.
+    /// Formats the name, and the place if there is room for it.
     fn text(&self, fit: Fit) -> String {
         let columns = fit.columns.saturating_sub(39);
         let name = fit.cut(&self.name, columns);
@@ -198,7 +199,7 @@ fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// A change of less than a twentieth of the whole is none.
+/// Returns the mark for a change. A change of less than a twentieth of the whole has no mark.
 fn trend(before: f64, now: f64, [rises, falls]: [char; 2]) -> char {
     match now - before {
         change if change > 0.05 => rises,

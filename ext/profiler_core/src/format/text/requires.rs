@@ -1,4 +1,4 @@
-//! The tree of what was loaded, and the sums by package.
+//! The tree of loaded files, and the sums by package.
 
 use super::cells::{Fit, WEIGHT_COLUMNS};
 use super::table::push_line;
@@ -8,14 +8,15 @@ use crate::profile::{Frame, Profile};
 use crate::text::clean;
 use crate::text::units::percent;
 
-/// Files below this part of the loading time are counted, not listed, unless all are requested.
+/// The part of the loading time below which files are counted but not listed, unless all are requested.
 const LEAST: f64 = 0.01;
-/// Packages that are listed.
+/// The number of packages that are listed.
 const PACKAGES: usize = 15;
-/// Columns before a name.
+/// The number of columns before a name.
 const NUMBERS: usize = 2 * WEIGHT_COLUMNS + 2 + 11;
 
-/// The files that `profile` loaded, under those that required them. `all` lists also those that took next to nothing.
+/// Returns the files that `profile` loaded, under those that required them. `all` also lists those that took
+/// almost no time.
 #[must_use]
 pub fn required(profile: &Profile, all: bool, fit: Fit) -> String {
     let found = requires(profile);
@@ -55,7 +56,7 @@ fn numbers(found: &Requires, taken: Taken, fit: Fit) -> String {
     format!("{}  {}  {waited:>9}", weight(taken.total), weight(taken.own))
 }
 
-/// The table of files as it grows.
+/// The growing table of files.
 struct Table<'profile> {
     profile: &'profile Profile,
     found: &'profile Requires,
@@ -92,7 +93,7 @@ impl Table<'_> {
         }
     }
 
-    /// The file's name and the line.
+    /// Formats the file's name and the line.
     fn place(&self, frame: Frame) -> String {
         let path = self.profile.function(frame.function).map_or("", |it| it.path.as_str());
         format!("{}:{}", clean(path.rsplit('/').next().unwrap_or(path)), frame.line)

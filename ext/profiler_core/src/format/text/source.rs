@@ -1,4 +1,4 @@
-//! Source files, with what each line weighs beside it.
+//! Source files with the weight of each line beside it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use crate::analysis::method::Both;
 use crate::profile::{Meta, Profile, SampleType};
 use crate::text::clean;
 
-/// Lines of context around those with a weight.
+/// The number of context lines around those with a weight.
 const AROUND: u32 = 2;
-/// The bytes from which on a file is not read.
+/// The size in bytes from which a file is not read.
 const TOO_LARGE: u64 = 10_000_000;
-/// Columns before the text of a line.
+/// The number of columns before the text of a line.
 const NUMBERS: usize = 2 + WEIGHT_COLUMNS + 2 + WEIGHT_COLUMNS + 2 + 5 + 1;
-/// Files that are no text.
+/// The extensions of files that are not text.
 const COMPILED: [&str; 4] = ["so", "bundle", "dll", "o"];
 
-/// The weights of the lines of a file, and how they are shown.
+/// The weights of the lines of a file, and how they are displayed.
 #[derive(Clone, Copy, Debug)]
 pub struct Weighed<'a> {
     /// The type of the weights.
@@ -28,13 +28,13 @@ pub struct Weighed<'a> {
     pub whole: u64,
     /// The directories of sources whose paths are relative, or do not exist.
     pub roots: &'a [PathBuf],
-    /// The end of the profile: the lines of a file that is newer may be others. `None` if it is not known.
+    /// The end of the profile: the lines of a newer file may be different. `None` if it is unknown.
     pub ended: Option<SystemTime>,
-    /// The terminal.
+    /// The terminal's width and colours.
     pub fit: Fit,
 }
 
-/// The end of a profile, if it tells when that was.
+/// Returns the end of a profile, if its time is known.
 #[must_use]
 pub fn end_of(profile: &Profile) -> Option<SystemTime> {
     let Meta { started_at_ns, duration_ns, .. } = profile.meta;
@@ -42,7 +42,7 @@ pub fn end_of(profile: &Profile) -> Option<SystemTime> {
     known.then(|| SystemTime::UNIX_EPOCH + Duration::from_nanos(started_at_ns.saturating_add(duration_ns)))
 }
 
-/// Some files, as `profiler annotate` shows them.
+/// Returns some files, as displayed by `profiler annotate`.
 #[must_use]
 pub fn sources(files: &[(String, BTreeMap<u32, Both>)], by: Weighed<'_>) -> String {
     let Weighed { of, whole, fit, .. } = by;
@@ -56,7 +56,7 @@ pub fn sources(files: &[(String, BTreeMap<u32, Both>)], by: Weighed<'_>) -> Stri
     text
 }
 
-/// Adds a file: its lines with a weight, and what is around them.
+/// Adds a file: its lines with a weight, and the lines around them.
 pub(super) fn push_source(text: &mut String, path: &str, lines: &BTreeMap<u32, Both>, by: Weighed<'_>) {
     let fit = by.fit;
     let shown = if path.is_empty() { "(no name)".into() } else { clean(path) };
@@ -102,7 +102,8 @@ fn line(number: u32, weights: Option<&Both>, code: &str, by: Weighed<'_>) -> Str
     format!("  {weights}  {number:>5} {code}")
 }
 
-/// The numbers of the lines to show, with `None` for gaps. Lines behind the last one of the file have no text.
+/// Returns the numbers of the lines to show, with `None` for gaps. Lines after the last one of the file have
+/// no text.
 fn numbers(known: &[u32], last: Option<u32>) -> Vec<Option<u32>> {
     let Some(last) = last else { return known.iter().copied().map(Some).collect() };
     let mut numbers: Vec<Option<u32>> = Vec::new();
@@ -123,7 +124,8 @@ fn numbers(known: &[u32], last: Option<u32>) -> Vec<Option<u32>> {
     numbers
 }
 
-/// The lines of a file, on one line each and harmless to a terminal, and when it was written. `None` if it cannot be read.
+/// Returns the lines of a file, each on one line and harmless to a terminal, and its modification time.
+/// `None` if it cannot be read.
 fn read(path: &str, roots: &[PathBuf]) -> Option<(Vec<String>, Option<SystemTime>)> {
     let path = Path::new(path);
     if path.extension().is_some_and(|it| COMPILED.iter().any(|compiled| it == *compiled)) {
@@ -135,7 +137,7 @@ fn read(path: &str, roots: &[PathBuf]) -> Option<(Vec<String>, Option<SystemTime
     let bytes = std::fs::read(&path).ok()?;
     let modified = std::fs::metadata(&path).and_then(|it| it.modified()).ok();
     let text = String::from_utf8_lossy(&bytes);
-    // Blanks at the beginning are the shape of code, and are kept.
+    // Leading spaces are the shape of code, and are kept.
     let line = |it: &str| {
         let it = it.replace('\t', "  ");
         let blanks = it.chars().take_while(|it| *it == ' ').count();

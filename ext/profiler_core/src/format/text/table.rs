@@ -1,4 +1,4 @@
-//! The table of the report: a function a line, what it weighs with and without its callees.
+//! The table of the report: one function per line, with its weight with and without callees.
 
 use std::borrow::Cow;
 
@@ -12,13 +12,14 @@ use crate::text::clean;
 use crate::text::shorten;
 use crate::text::units::{count, counted, percent};
 
-/// A name longer than this pushes its own path to the right, not everybody's.
+/// The width beyond which a name pushes only its own path to the right, not those of all lines.
 pub(super) const NAME_COLUMNS: usize = 40;
-/// Less than this is no name any more, however narrow the line.
+/// The minimum width of a name, however narrow the line.
 pub(super) const LEAST_COLUMNS: usize = 12;
 pub(super) const PERCENT_COLUMNS: usize = 6;
 pub(super) const GAP: &str = "   ";
-/// Over how many objects a function itself made, and over their class: the heaviest, and how many others.
+/// The headings of the number of objects that a function allocated itself, and of their class: the heaviest
+/// one, and the number of others.
 const OBJECTS: &str = "OBJECTS";
 const CLASSES: &str = "CLASS";
 const CLASS_COLUMNS: usize = 30;
@@ -52,7 +53,7 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
     text
 }
 
-/// The reservation about a type that not all parts of a merge have.
+/// Returns a remark on a type that not all parts of a merge have.
 pub(super) fn measured_in(profile: &Profile, of: SampleType) -> &'static str {
     if profile.is_in_some_parts(of) {
         ", measured in some of the merged profiles only"
@@ -61,7 +62,8 @@ pub(super) fn measured_in(profile: &Profile, of: SampleType) -> &'static str {
     }
 }
 
-/// Adds a line that names the sample types beside the shown one, if there are any but the number of samples.
+/// Adds a line that names the sample types besides the shown one, if there are any other than the number of
+/// samples.
 pub(super) fn push_other_types(text: &mut String, profile: &Profile, of: SampleType, paint: Paint) {
     let total = profile.total();
     let is_other = |it: &&SampleType| **it != of && **it != SampleType::Samples && total.get(**it) > 0;
@@ -82,7 +84,7 @@ struct Line<'profile> {
     row: Row,
     total: String,
     own: String,
-    /// The number of objects, and their class.
+    /// The number of objects and their class.
     allocation: Option<(String, String)>,
     name: Cow<'profile, str>,
     place: String,
@@ -111,7 +113,7 @@ impl<'profile> Line<'profile> {
     }
 }
 
-/// The path and line of a function.
+/// Returns the path and line of a function.
 pub(super) fn place_of(function: &Function) -> String {
     match (clean(&function.path), function.first_line) {
         (path, 0) => path.into_owned(),
@@ -123,10 +125,10 @@ pub(super) fn place_of(function: &Function) -> String {
 struct Columns {
     total: usize,
     own: usize,
-    /// The number of objects and their class; `None` in other tables.
+    /// The widths of the number of objects and of their class; `None` in other tables.
     allocation: Option<(usize, usize)>,
     name: usize,
-    /// The most that a name and a place may take.
+    /// The maximum widths of a name and a place.
     most: Option<(usize, usize)>,
 }
 
@@ -148,7 +150,7 @@ impl Columns {
             let allocation = allocation.map_or(0, |(objects, class)| objects + class + 2 * GAP.len());
             let numbers = total + own + 2 * (PERCENT_COLUMNS + 1 + GAP.len()) + allocation;
             let available = width.saturating_sub(numbers + GAP.len());
-            // Names are what people look for: they get what they need, up to three fifths.
+            // Names are what people look for, so they get the width that they need, up to three fifths.
             let name = name.min(available.saturating_sub(place).max(available * 3 / 5)).max(LEAST_COLUMNS);
             (name, available.saturating_sub(name).max(LEAST_COLUMNS))
         });

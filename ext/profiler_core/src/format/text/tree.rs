@@ -1,4 +1,4 @@
-//! The call tree, with the hot path open.
+//! The call tree, with the hot path expanded.
 
 use super::cells::{Fit, WEIGHT_COLUMNS};
 use super::table::push_line;
@@ -6,9 +6,9 @@ use crate::analysis::call_tree::{call_tree, CallTree, Node};
 use crate::profile::{Profile, SampleType};
 use crate::text::units::percent;
 
-/// The share of the whole from which on a function is open, on the hot path or not.
+/// The share of the whole from which a function is expanded, on the hot path or not.
 const OPEN: f64 = 0.1;
-/// Columns before a name.
+/// The number of columns before a name.
 const NUMBERS: usize = WEIGHT_COLUMNS + 2 + 9 + 2;
 
 /// The part of the tree that is shown.
@@ -16,19 +16,19 @@ const NUMBERS: usize = WEIGHT_COLUMNS + 2 + 9 + 2;
 pub struct Shown {
     /// The share of the whole below which functions are only counted.
     pub least: f64,
-    /// Whether all of it is open.
+    /// Whether the whole tree is expanded.
     pub all: bool,
 }
 
-/// A line to come.
+/// An upcoming line.
 enum Entry {
     /// A call, its depth, and whether it is on the hot path.
     Call(usize, usize, bool),
-    /// Light calls in one line, and their depth.
+    /// Light calls combined in one line, and their depth.
     Light(String, usize),
 }
 
-/// The tree of a profile. An only callee is not indented.
+/// Returns the tree of a profile. An only callee is not indented.
 #[must_use]
 pub fn tree(profile: &Profile, of: SampleType, shown: Shown, fit: Fit) -> String {
     let tree = call_tree(profile, of);
@@ -38,7 +38,7 @@ pub fn tree(profile: &Profile, of: SampleType, shown: Shown, fit: Fit) -> String
     push_line(&mut text, &paint.bold(&format!("{}: {} in all", of.name_and_unit().0, of.amount(tree.total))));
     text.push('\n');
     push_line(&mut text, &paint.bold(&format!("{:>WEIGHT_COLUMNS$}  {:>9}  FUNCTION", "TOTAL", "SELF")));
-    // Without recursion, as stacks can be deep. What comes first is last.
+    // Without recursion, as stacks can be deep. The next entry is the last in the list.
     let mut todo = printer.entries(&tree.roots, 0, true);
     while let Some(entry) = todo.pop() {
         match entry {
@@ -68,7 +68,8 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// The lines of calls, the last one first. The heaviest continues the hot path; light ones are one line.
+    /// Returns the lines of calls, the last one first. The heaviest continues the hot path; light ones are
+    /// combined in one line.
     fn entries(&self, places: &[usize], depth: usize, hot: bool) -> Vec<Entry> {
         let least = if self.shown.all { 0.0 } else { self.shown.least * self.tree.total as f64 };
         let weight = |place: &usize| self.tree.nodes.get(*place).map_or(0, |it| it.total_weight);
@@ -97,7 +98,7 @@ impl Printer<'_> {
         format!("{}  {own:>9}  {indent}{function}", fit.weight(of, node.total_weight, tree.total))
     }
 
-    /// Deep calls are indented no further than leaves space for their names.
+    /// Indents deep calls no further than leaves room for their names.
     fn indentation(&self, depth: usize) -> String {
         let most = if self.fit.full_paths { depth } else { self.fit.columns.saturating_sub(NUMBERS) / 4 };
         if depth > most {

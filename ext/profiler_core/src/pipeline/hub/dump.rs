@@ -1,7 +1,7 @@
-//! Dumps: records that threads take on request, and that no session has.
+//! Dumps: records that threads take on request and that belong to no session.
 //!
-//! Whoever takes a dump needs no GVL. The handles of its frames are marked from the instant at which they are in the ring until
-//! the dump ends.
+//! Taking a dump needs no GVL. The handles of its frames are marked from the instant at which they are in the
+//! ring until the dump ends.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::pipeline::registry::ThreadRegistry;
 use crate::profile::Function;
 
 impl Hub {
-    /// Begins a dump. Records of its number are its own until [`Hub::end_dump`].
+    /// Begins a dump. Records with its number belong to it until [`Hub::end_dump`].
     #[must_use]
     pub fn begin_dump(&self) -> u32 {
         self.lock().dumps.begin()
@@ -23,7 +23,7 @@ impl Hub {
         self.lock().dumps.end(number);
     }
 
-    /// The threads among these that have no stack in that dump yet.
+    /// Returns those of `threads` that have no stack in the dump yet.
     #[must_use]
     pub fn missing_in_dump(
         &self,
@@ -36,15 +36,16 @@ impl Hub {
         threads.filter(|it| !drain.dumps.has(number, *it)).collect()
     }
 
-    /// The stacks of a dump so far.
+    /// Returns the stacks that a dump has so far.
     #[must_use]
     pub fn dumped(&self, number: u32, registry: &dyn ThreadRegistry) -> Vec<DumpedStack> {
         while self.drain_batch(registry) {}
         self.lock().dumps.stacks(number).cloned().collect()
     }
 
-    /// The functions of the handles of a dump, as far as they are known, or `describe` knows them. It is called under the drain
-    /// lock, which keeps garbage collection out, so it may neither wait nor call what could.
+    /// Returns the functions of the handles of a dump, if they are known or `describe` knows them. `describe`
+    /// is called under the drain lock, which keeps garbage collection out, so it must neither wait nor call
+    /// anything that could.
     pub fn name_dump(
         &self,
         number: u32,

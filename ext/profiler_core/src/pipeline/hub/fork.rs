@@ -11,14 +11,14 @@ use crate::session::labels::LabelSets;
 use crate::session::state::ThreadReading;
 
 impl Hub {
-    /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that
-    /// it does not have.
+    /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that it does
+    /// not have.
     pub fn before_fork(&self) -> ForkGuard<'_> {
         ForkGuard { hub: self, drain: self.lock(), labels: self.labels() }
     }
 }
 
-/// The locks held while a process forks.
+/// The locks that are held while a process forks.
 #[derive(Debug)]
 pub struct ForkGuard<'hub> {
     hub: &'hub Hub,
@@ -27,9 +27,9 @@ pub struct ForkGuard<'hub> {
 }
 
 impl ForkGuard<'_> {
-    /// Starts over in the child: the records and sums so far are the parent's. The sessions go on here
-    /// with nothing but `me`, the thread that forked, if they profiled it; it was `before` in the parent.
-    /// `me` has the labels that it had. `None` if nobody profiled it. The sessions `orphans` are over.
+    /// Starts over in the child: the records and sums so far belong to the parent. The sessions continue here
+    /// with only `me`, the thread that forked and that was `before` in the parent, with the labels that it
+    /// had. `me` is `None` if no session profiled it. The sessions in `orphans` end here.
     pub fn start_over(
         mut self,
         started_ns: u64,

@@ -1,15 +1,17 @@
-//! The handles that the garbage collector has to mark, and those that are kept by others.
+//! The handles that the garbage collector has to mark, and those that others keep alive.
 //!
-//! What the hub marks, it marks in each garbage collection. Handles that came long ago are kept by objects of the VM in its
-//! place, which are visited in major collections only. A generation that is gone needs them no more.
+//! The hub marks its handles in each garbage collection. Handles that are known for some time are kept alive
+//! by objects of the VM instead, which are visited in major collections only. Once a generation is gone, its
+//! handles are no longer needed.
 
 use super::Hub;
 use crate::record::RawRecord;
 use crate::tables::generations::Generation;
 
 impl Hub {
-    /// Marks every handle that anybody may still ask about and nobody else keeps: in the tables, in the scratch buffer, and in
-    /// the ring. For the mark function of the GC, which must see to it that no handler is in the middle of a record.
+    /// Marks every handle that may still be needed and that nobody else keeps alive: in the tables, in the
+    /// scratch buffer, and in the ring. For the mark function of the GC, which must make sure that no handler
+    /// is in the middle of a record.
     pub fn each_live_handle(&self, mut mark: impl FnMut(u64)) {
         let mut drain = self.lock();
         drain.generations.unkept().for_each(&mut mark);
@@ -23,20 +25,22 @@ impl Hub {
         scratch.clear();
     }
 
-    /// Whether a stack was cut, as there are too many: the tables may lack handles of records that were drained.
+    /// Returns whether a stack was cut because there were too many: the tables may then lack handles of
+    /// records that were drained.
     #[must_use]
     pub fn has_refused(&self) -> bool {
         self.lock().generations.have_refused()
     }
 
-    /// Whether that many handles of a generation are kept by nobody else.
+    /// Returns whether a generation has that many handles that nobody else keeps alive.
     #[must_use]
     pub fn has_unkept(&self, count: usize) -> bool {
         self.lock().generations.find_unkept(count).is_some()
     }
 
-    /// Fills `handles` with handles of one generation that nobody else keeps, if there are so many. Returns its number. The
-    /// generation lasts until [`Hub::keep`], and marks them until then.
+    /// Fills `handles` with handles of one generation that nobody else keeps alive, if there are enough of
+    /// them, and returns the number of the generation. The generation lasts until [`Hub::keep`] and marks the
+    /// handles until then.
     pub fn find_unkept(&self, handles: &mut [u64]) -> Option<u64> {
         let mut drain = self.lock();
         let (number, unkept) = drain.generations.find_unkept(handles.len())?;
@@ -44,8 +48,8 @@ impl Hub {
         drain.generations.find(number).map(Generation::enter)
     }
 
-    /// Notes that the handles that [`Hub::find_unkept`] found are kept, `count` of them, for as long as [`Hub::generations`] has
-    /// that number.
+    /// Notes that `count` handles found by [`Hub::find_unkept`] are kept alive for as long as
+    /// [`Hub::generations`] contains that number.
     pub fn keep(&self, generation: u64, count: usize) {
         let mut drain = self.lock();
         drain.generations.keep(generation, count);
@@ -53,7 +57,8 @@ impl Hub {
         self.release(drain);
     }
 
-    /// Whether the tables have outgrown what is needed, or sums of frozen ones wait for names. Waits for the drain lock alone.
+    /// Returns whether the tables have outgrown the need, or sums of frozen generations wait for names. Waits
+    /// for the drain lock only.
     #[must_use]
     pub fn wants_renewal(&self) -> bool {
         let drain = self.lock();
@@ -61,13 +66,13 @@ impl Hub {
         drain.sessions.iter().any(|it| !it.earlier.parts.is_empty()) || is_outgrown()
     }
 
-    /// The numbers of the generations of which somebody may still ask about handles.
+    /// Returns the numbers of the generations whose handles may still be needed.
     #[must_use]
     pub fn generations(&self) -> Vec<u64> {
         self.lock().generations.numbers().collect()
     }
 
-    /// The number of handles in the tables. For tests.
+    /// Returns the number of handles in the tables. For tests.
     #[must_use]
     pub fn handles(&self) -> usize {
         self.lock().generations.handles()

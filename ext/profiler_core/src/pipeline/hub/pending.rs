@@ -1,11 +1,12 @@
-//! The names that sums of running sessions wait for, of generations that are frozen.
+//! The names that the sums of running sessions wait for, in frozen generations.
 
 use super::Hub;
 use crate::pipeline::drain::{Drain, Session};
 use crate::profile::Function;
 use crate::result::part::Part;
 
-/// Some handles of a frozen generation, which lasts until they are given to [`Hub::name_pending`] or [`Hub::forget_pending`].
+/// Some handles of a frozen generation, which lasts until they are passed to [`Hub::name_pending`] or
+/// [`Hub::forget_pending`].
 #[derive(Debug)]
 #[must_use = "a generation stays alive until its pending handles are named or forgotten"]
 pub struct Pending {
@@ -15,7 +16,7 @@ pub struct Pending {
 }
 
 impl Hub {
-    /// Handles that sums of running sessions wait for: at most `most`, all of one generation.
+    /// Returns handles that the sums of running sessions wait for: at most `most`, all of one generation.
     #[must_use]
     pub fn pending(&self, most: usize) -> Option<Pending> {
         while self.copy_some_pending() {}
@@ -31,7 +32,7 @@ impl Hub {
         Some(Pending { generation: generation.enter(), handles })
     }
 
-    /// Copies a piece of what those sums need. Whether there may be more.
+    /// Copies a piece of what those sums need. Returns whether there may be more.
     fn copy_some_pending(&self) -> bool {
         let mut drain = self.lock();
         let Drain { generations, sessions, .. } = &mut *drain;
@@ -42,7 +43,7 @@ impl Hub {
         true
     }
 
-    /// Names handles. Sums of which all handles have names leave their generation.
+    /// Names handles. Sums whose handles all have names leave their generation.
     pub fn name_pending(&self, pending: Pending, functions: Vec<Function>) {
         let mut drain = self.lock();
         let Drain { generations, sessions, .. } = &mut *drain;
@@ -72,7 +73,7 @@ impl Hub {
         self.release(drain);
     }
 
-    /// Names nothing.
+    /// Releases pending handles without naming them.
     pub fn forget_pending(&self, pending: Pending) {
         self.name_pending(Pending { handles: Vec::new(), ..pending }, Vec::new());
     }

@@ -1,7 +1,8 @@
 //! The results of sessions: taken at once, copied out of the tables in pieces, and resolved with names.
 //!
-//! Only taking them, and the change of generations, has to be in step with what sessions record. A garbage collection waits
-//! for the drain lock, so the rest holds it for a piece at a time, and what is large is dropped outside.
+//! Only taking the sums and changing generations have to be in step with what sessions record. A garbage
+//! collection waits for the drain lock, so the other steps hold it for one piece at a time, and large values
+//! are dropped outside of it.
 
 use std::sync::atomic::Ordering;
 use std::sync::MutexGuard;
@@ -16,12 +17,13 @@ use crate::result::taken::{Take, Taken, Unresolved};
 use crate::tables::generations::Generation;
 use crate::tables::name_cache::NameCache;
 
-/// Handles of which the names are copied before the lock is released in between: some 0.1 ms.
+/// The number of handles whose names are copied before the lock is released in between: some 0.1 ms.
 const PIECE: usize = 1_024;
 
 impl Hub {
-    /// Drains the ring, finishes `threads` (those alive, with their CPU clocks read before this call), and takes the sums of the
-    /// session. If it goes on, it does so at `now_ns` on the monotonic clock. `None` when it is not open.
+    /// Drains the ring, finishes `threads` (those alive, with their CPU clocks read before this call), and
+    /// takes the sums of the session. If the session continues, it does so from `now_ns` on the monotonic
+    /// clock. Returns `None` if it is not open.
     pub fn take(
         &self,
         session: SessionId,
@@ -50,7 +52,7 @@ impl Hub {
                 let (mut copy, earlier) = (state.clone(), earlier.clone());
                 finish(&mut copy, threads);
                 for part in &earlier.parts {
-                    // The copy requests names too.
+                    // The copy needs names too.
                     let _ = generations.find(part.generation).map(Generation::enter);
                 }
                 (earlier, copy)
@@ -59,7 +61,7 @@ impl Hub {
         Some(drain.result(earlier, state, threads, &self.labels()))
     }
 
-    /// Copies what a result needs out of the tables. This needs no GVL.
+    /// Copies what a result needs out of the tables. Needs no GVL.
     pub fn copy(&self, taken: Taken) -> Unresolved {
         taken.copied(|part| {
             part.sort();
@@ -67,21 +69,23 @@ impl Hub {
         })
     }
 
-    /// Whether the tables are much larger than what a result needs, which is that number of handles, and can be renewed.
+    /// Returns whether the tables can be renewed and are much larger than a result needs, which is `needed`
+    /// handles.
     #[must_use]
     pub fn is_outgrown(&self, needed: usize) -> bool {
         self.lock().is_outgrown(needed, &self.labels())
     }
 
-    /// Whether the tables can be renewed at all: there are sessions, and no rows that have to stay as they are.
+    /// Returns whether the tables can be renewed at all: there are sessions, and no rows that have to stay as
+    /// they are.
     #[must_use]
     pub fn can_turn_over(&self) -> bool {
         let drain = self.lock();
         !drain.sessions.is_empty() && !drain.have_events()
     }
 
-    /// Renews the tables: the generation is frozen, and sets of labels have new ids. Code that is gone is forgotten. Call it with
-    /// the GVL, when no handle waits anywhere but in the ring and here.
+    /// Renews the tables: freezes the generation and gives label sets new ids, so that code that is gone is
+    /// forgotten. Must be called with the GVL, when handles are nowhere but in the ring and here.
     pub fn turn_over(&self) {
         let mut drain = self.lock();
         let mut labels = self.labels();
@@ -91,14 +95,15 @@ impl Hub {
         self.release(drain);
     }
 
-    /// Resolves the result of a session with the names that it requested, in the order of [`Unresolved::unknown`]. All
-    /// handles are released when no session and no other result is left. This needs no GVL.
+    /// Resolves the result of a session with the names that it requested, in the order of
+    /// [`Unresolved::unknown`]. Releases all handles when no session and no other result is left. Needs no
+    /// GVL.
     pub fn resolve(&self, unresolved: Unresolved, names: Vec<(u64, Function)>) -> Profile {
         let named = |part: &Part, functions| self.names_of(part, functions);
         unresolved.resolve(names, named, || self.release(self.lock()))
     }
 
-    /// The names of a part, whose new ones are `functions`. It leaves its generation.
+    /// Returns the names of a part, including the new ones in `functions`. The part leaves its generation.
     fn names_of(&self, part: &Part, mut functions: Vec<(u64, Function)>) -> NameCache {
         let mut names = NameCache::default();
         let needed = part.handles();
@@ -120,14 +125,14 @@ impl Hub {
         }
     }
 
-    /// Releases the result of a session. Nothing is named.
+    /// Releases the result of a session without naming it.
     pub fn forget(&self, unresolved: Unresolved) {
         let mut drain = self.lock();
         unresolved.forget(&mut drain.generations);
         self.release(drain);
     }
 
-    /// Takes a session out and forgets it. Nothing is named.
+    /// Removes a session and forgets it without naming its sums.
     pub fn discard(&self, session: SessionId) {
         let mut drain = self.lock();
         if let Some(place) = drain.sessions.iter().position(|it| it.id == session) {
@@ -137,7 +142,7 @@ impl Hub {
         }
     }
 
-    /// Releases the lock, and drops what nobody needs any more.
+    /// Releases the lock, and drops what is no longer needed.
     pub(super) fn release(&self, mut drain: MutexGuard<'_, Drain>) {
         self.end_if_unused(&mut drain);
         let unused = drain.generations.take_unused();

@@ -1,4 +1,4 @@
-//! Records that make space for themselves, as no tick follows that could carry what they say.
+//! Records that make space for themselves, because no later tick could carry what they say.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -9,9 +9,10 @@ use crate::record::counters::count;
 use crate::record::ring::Full;
 
 impl Hub {
-    /// Calls `push` until the record has space in the ring, which is drained meanwhile. False if it never gets any: a producer that was
-    /// jumped out of leaves a record that is never published, and all space is behind it in the end. It is waited for once; then records
-    /// are counted as dropped at once, as the caller may hold the GVL.
+    /// Calls `push` until the record has space in the ring, draining the ring meanwhile. Returns false if
+    /// there never is any. That happens when a producer was jumped out of: its record is never published, and
+    /// in the end all space is behind it. It is waited for once. After that, records are counted as dropped
+    /// at once, as the caller may hold the GVL.
     pub fn push_draining(
         &self,
         registry: &dyn ThreadRegistry,

@@ -1,4 +1,4 @@
-//! Bytes and back, order and bounds.
+//! Encoding and decoding, order and bounds.
 
 use super::*;
 use proptest::collection::vec;
@@ -12,7 +12,7 @@ fn event(time_ns: u64, row: u32, cpu_ns: u64) -> TimelineEvent {
     TimelineEvent { time_ns, row: RowId(row), weights }
 }
 
-/// Small steps as they are mostly, and numbers of any size.
+/// Generates mostly small steps, but also numbers of any size.
 fn events(most: usize) -> impl Strategy<Value = Vec<TimelineEvent>> {
     let number = || prop_oneof![0..200_u64, 0..1_u64 << 40, any::<u64>()];
     let row = prop_oneof![0..9_u32, any::<u32>()];
@@ -51,7 +51,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 8, ..ProptestConfig::default() })]
 
-    /// Out of order by more than a chunk too.
+    /// Events may be out of order by more than a chunk.
     #[test]
     fn sorting_by_time_is_stable(
         times in vec(0..5_000_u64, 0..10_000),
@@ -91,7 +91,7 @@ fn chunks_can_be_read_separately() {
 
 #[test]
 fn an_event_of_a_tick_takes_about_ten_bytes() {
-    // Two threads at 1 kHz that are never on time, and twenty stacks.
+    // Two threads at 1 kHz whose ticks are never on time, and twenty stacks.
     let ticks = (0..100_000_u64).map(|it| {
         let jitter = it * 7_919 % 40_000;
         event(it * 500_000 + jitter, (it * 31 % 20) as u32, 980_000 + jitter)

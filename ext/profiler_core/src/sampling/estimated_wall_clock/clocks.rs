@@ -1,4 +1,4 @@
-//! The time that a thread has been profiled, and how much of that it has run.
+//! The time during which a thread has been profiled, and how much of that time it has run.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{
@@ -6,15 +6,15 @@ use ::core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// Two clocks that stand while nobody profiles. Times are ns. Changed with the GVL, or for a thread that has ended; read by
-/// anybody.
+/// Two clocks that stand still while nobody profiles. Times are in ns. They are changed with the GVL, or for
+/// a thread that has ended, and may be read by anybody.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    /// The start of the one on the monotonic clock, without the pauses; 0 while nobody profiles.
+    /// The start of the wall clock on the monotonic clock, without the pauses; 0 while nobody profiles.
     origin_ns: AtomicU64,
-    /// And the other on the thread's CPU clock.
+    /// The start of the other clock on the thread's CPU clock.
     origin_cpu_ns: AtomicU64,
-    /// Their readings while nobody profiles.
+    /// The readings of both clocks while nobody profiles.
     was_ns: AtomicU64,
     was_cpu_ns: AtomicU64,
     ended: AtomicBool,
@@ -43,7 +43,7 @@ impl Clocks {
         self.origin_ns.load(Relaxed) != 0
     }
 
-    /// Starts them, unless they go or the thread has ended. True if they start only now.
+    /// Starts the clocks, unless they already run or the thread has ended. Returns true if it started them.
     pub(super) fn start(&self, now_ns: u64, cpu_ns: u64) -> bool {
         if self.is_on() || self.ended.load(Relaxed) {
             return false;
@@ -64,16 +64,17 @@ impl Clocks {
         }
     }
 
-    /// Stops them for good.
+    /// Stops the clocks for good.
     pub(super) fn end(&self, now_ns: u64, cpu_ns: u64) {
         self.ended.store(true, Relaxed);
         self.stop(now_ns, cpu_ns);
     }
 
-    /// Its wall clock and its CPU clock, which is never more.
+    /// Reads the wall clock and the CPU clock, which is never larger.
     #[inline]
     pub(super) fn read(&self, now_ns: u64, cpu_ns: u64) -> (u64, u64) {
-        // Acquire pairs with the Releases of `start` and `stop`: what belongs to it was stored before.
+        // Acquire pairs with the Releases of `start` and `stop`: the values that belong to it were stored
+        // before.
         match self.origin_ns.load(Acquire) {
             0 => (self.was_ns.load(Relaxed), self.was_cpu_ns.load(Relaxed)),
             origin_ns => {

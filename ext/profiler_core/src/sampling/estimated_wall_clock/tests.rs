@@ -3,7 +3,7 @@ use ::std::prelude::rust_2021::*;
 use ::std::{assert, assert_eq, vec};
 
 const MS: u64 = 1_000_000;
-/// The cost of a tick to a thread that waits.
+/// The CPU time that a tick takes from a waiting thread.
 const TICK_NS: u64 = 12_000;
 
 fn parts(clock: &EstimatedWallClock, now_ns: u64, cpu_ns: u64) -> [u64; 4] {
@@ -52,19 +52,19 @@ fn gc_gets_no_time_from_before_the_session() {
     assert_eq!((walls.running_ns, walls.gc_ns), (40, 7), "only what ran since");
 }
 
-/// A thread that does, for ever, what `program` says: waits or runs for so long. It is polled once an interval; what
-/// the ticks say is added up as a session does.
+/// A thread that repeats `program` for ever: each step waits or runs for some time. The thread is polled once
+/// per interval, and the results of the ticks are added up as a session does.
 struct World {
     clock: EstimatedWallClock,
     program: Vec<(bool, u64)>,
-    /// The position of the thread in it, and the time that is left there.
+    /// The position of the thread in the program, and the time left there.
     place: usize,
     left_ns: u64,
     now_ns: u64,
     cpu_ns: u64,
     sleeps: u64,
     ticks: u64,
-    /// Waiting and running by place in the program, and the last wait.
+    /// The waiting and running time by place in the program, and the last wait.
     attributed: Vec<[u64; 2]>,
     attributed_ns: [u64; 2],
     last_wait: Option<usize>,
@@ -133,14 +133,14 @@ impl World {
         let committed_ns = self.cpu_ns + if waits { TICK_NS / 2 } else { 0 };
         self.clock.commit(&walls, it, committed_ns, self.sleeps);
         if waits {
-            // The handler, and going to sleep again.
+            // The time of the handler, and of going to sleep again.
             self.cpu_ns += TICK_NS;
             self.now_ns += TICK_NS;
             self.sleeps += 1;
         }
     }
 
-    /// Shares of the waiting and of the running time, by place, after `polls` polls at random times.
+    /// Returns the shares of waiting and running time, by place, after `polls` polls at random times.
     fn shares(program: &[(bool, u64)], polls: u64) -> (Self, Vec<f64>) {
         let mut world = Self::new(program);
         let (mut chance, mut slot_ns) = (42, 0);
@@ -183,7 +183,7 @@ fn shares_are_unbiased_at_any_rhythm() {
         for (place, (kind, ns)) in program.iter().enumerate() {
             let like = program.iter().filter(|(other, _)| other == kind).map(|(_, ns)| ns).sum::<u64>();
             if *ns < 2 * TICK_NS {
-                continue; // hidden by what a tick costs
+                continue; // hidden by the overhead of a tick
             }
             let right = *ns as f64 / like as f64;
             assert!(

@@ -1,4 +1,4 @@
-//! The account of a thread in a session: up to where its time has been attributed.
+//! The account of a thread in a session: the clocks up to which its time has been attributed.
 
 use super::off_cpu::OffCpu;
 use crate::ids::{LabelSetId, ThreadId};
@@ -10,55 +10,55 @@ use crate::session::key::Key;
 pub struct LastClocks {
     /// The thread.
     pub thread: ThreadId,
-    /// Its CPU clock when it started or was first seen, ns.
+    /// The thread's CPU clock when it started or was first seen, ns.
     pub start_cpu_ns: u64,
-    /// Its CPU clock, ns.
+    /// The thread's CPU clock, ns.
     pub cpu_ns: u64,
-    /// Its wall clocks.
+    /// The thread's wall clocks.
     pub walls: WallTimes,
-    /// Its clock of being ready to run without a CPU, ns.
+    /// The thread's clock of runnable time, in which it was ready but had no CPU, ns.
     pub runnable_ns: u64,
     /// The monotonic clock at that time, ns.
     pub monotonic_ns: u64,
 }
 
-/// The clocks of a thread, up to which every nanosecond has been attributed to a stack.
+/// The clocks of a thread up to which every nanosecond has been attributed to a stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Account {
     pub(super) cpu_ns: u64,
     pub(super) walls: WallTimes,
-    /// The time in which it used no CPU and did not wait, as far as no row has it.
+    /// The time in which the thread used no CPU and did not wait, as far as no row has it yet.
     pub(super) off_cpu: OffCpu,
-    /// The part of its waiting for the GVL that somebody was blamed for.
+    /// The part of the thread's waiting for the GVL for which somebody was blamed.
     pub(super) blamed_ns: u64,
     /// Whether the thread's time counts now.
     pub(super) inside: bool,
-    /// Labels current on the thread, where the session selects labels.
+    /// The labels that are current on the thread, if the session selects labels.
     pub(super) labels: LabelSetId,
-    /// The rows of the last records: with a tick in it, of running code, of a wait, of a block, of a GC.
+    /// The rows of the last records: with a tick, of running code, of a wait, of a block, of a GC.
     pub(super) last: Option<Key>,
     pub(super) last_ran: Option<Key>,
     pub(super) last_wait: Option<Key>,
     pub(super) last_block: Option<Key>,
     pub(super) last_gc: Option<Key>,
-    /// The row that was blamed last, and the labels under which this thread had waited.
+    /// The row that was blamed last, and the labels under which this thread waited.
     pub(super) last_blamed: Option<(Key, LabelSetId)>,
 }
 
-/// A thread when a session begins to profile it.
+/// The clocks of a thread when a session begins to profile it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstClocks {
     /// The thread.
     pub thread: ThreadId,
-    /// Its CPU clock, ns.
+    /// The thread's CPU clock, ns.
     pub cpu_ns: u64,
-    /// Its wall clocks.
+    /// The thread's wall clocks.
     pub walls: WallTimes,
-    /// Its clock of being ready to run without a CPU, ns.
+    /// The thread's clock of runnable time, in which it was ready but had no CPU, ns.
     pub runnable_ns: u64,
-    /// Whether its time counts from now on, or only after it has crossed into the session's labels.
+    /// Whether the thread's time counts from now on, or only after it has entered the session's labels.
     pub inside: bool,
-    /// Labels current on it.
+    /// The labels that are current on the thread.
     pub labels: LabelSetId,
 }
 
@@ -70,8 +70,8 @@ impl LastClocks {
 }
 
 impl Account {
-    /// The account of a thread that is first seen. It was started since the session began; or made before and first ran
-    /// since, and waited for the GVL till then.
+    /// Opens the account of a thread that is seen for the first time. Either it was started since the session
+    /// began, or it was created earlier, first ran since, and waited for the GVL until then.
     pub(super) fn at_start(now: &LastClocks, started_ns: u64) -> Self {
         let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = now.walls;
         let start_ns = now.monotonic_ns.saturating_sub(running_ns + waiting_ns + gvl_ns + gc_ns);
@@ -98,13 +98,13 @@ impl Account {
 }
 
 impl Account {
-    /// The same account with the clocks at these, after a pause.
+    /// Returns the account with these clocks, after a pause.
     pub(super) fn resumed(self, cpu_ns: u64, walls: WallTimes, runnable_ns: u64) -> Self {
         let off_cpu = OffCpu::at(cpu_ns, &walls, runnable_ns);
         Self { cpu_ns, walls, off_cpu, blamed_ns: walls.gvl_ns, ..self }
     }
 
-    /// The CPU time and the wall times that are attributed to no row yet, which are the caller's to attribute.
+    /// Takes the CPU time and the wall times that no row has yet. The caller has to attribute them.
     pub(super) fn take_rest(&mut self, cpu_ns: u64, walls: &WallTimes) -> (u64, WallTimes) {
         let it = &mut self.walls;
         let rest = WallTimes {
@@ -116,7 +116,7 @@ impl Account {
         (forward(&mut self.cpu_ns, cpu_ns), rest)
     }
 
-    /// Moves all clocks on to these, never back.
+    /// Advances all clocks to these, never back.
     pub(super) fn skip_to(&mut self, cpu_ns: u64, walls: &WallTimes, runnable_ns: u64) {
         self.take_rest(cpu_ns, walls);
         self.blamed_ns = self.blamed_ns.max(walls.gvl_ns);
@@ -124,21 +124,21 @@ impl Account {
         self.off_cpu.forget();
     }
 
-    /// The rows that it names.
+    /// Iterates over the rows named in the account.
     pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = &mut Key> {
         let Self { last, last_ran, last_wait, last_block, last_gc, last_blamed, .. } = self;
         let blamed = last_blamed.as_mut().map(|(key, _)| key);
         [last, last_ran, last_wait, last_block, last_gc].into_iter().flatten().chain(blamed)
     }
 
-    /// The sets of labels that it names besides those of the rows.
+    /// Iterates over the label sets named in the account outside of its rows.
     pub(super) fn labels_mut(&mut self) -> impl Iterator<Item = &mut LabelSetId> {
         let Self { labels, last_blamed, .. } = self;
         std::iter::once(labels).chain(last_blamed.as_mut().map(|(_, waited)| waited))
     }
 }
 
-/// Moves a clock on to where it stands now, never back, and returns the difference.
+/// Advances a clock to the current reading, never back, and returns the difference.
 pub(super) fn forward(attributed_ns: &mut u64, now_ns: u64) -> u64 {
     let more = now_ns.saturating_sub(*attributed_ns);
     *attributed_ns += more;

@@ -1,17 +1,18 @@
-//! Whom a thread's waiting for the GVL is blamed on: what ran meanwhile.
+//! Attributes a thread's waiting for the GVL to the code that ran meanwhile.
 //!
-//! The time that a thread waits for the GVL is a clock like the others. A tick that finds another thread with the GVL moves
-//! it on, and the stack of the tick gets the difference. So the sum is the thread's own waiting, and stacks get shares of it
-//! in proportion to how long they had the GVL while it waited.
+//! The time that a thread waits for the GVL is a clock like the others. A tick that finds another thread with
+//! the GVL advances that clock, and the stack of the tick gets the difference. So the sum is the thread's own
+//! waiting, and each stack gets a part of it in proportion to how long it held the GVL while the thread
+//! waited.
 //!
-//! The rest of a wait, after its last tick, is kept for a tick in the thread's next wait. At the end it goes to its last row of
-//! blame. So a wait without a tick biases nothing.
+//! The rest of a wait, after its last tick, is kept for a tick in the thread's next wait. At the end it goes
+//! to the thread's last row of blame. So a wait without a tick introduces no bias.
 //!
-//! The alternative was one clock of the process, the sum of all threads' waiting, read in each record. All threads
-//! would write that counter whenever they are ready or resume, where the comparison of two times is one load. It knows
-//! no thread, so sessions of some threads, labels or requests could not have their own waiting, and there would be no
-//! `waiter`. And a difference between two ticks blames the second one also where nobody waited for it any more.
-//! `bench/README.md` has what this way is worth.
+//! The alternative was one clock of the process, the sum of all threads' waiting, read in each record. All
+//! threads would write that counter whenever they become ready or resume, where comparing two times takes one
+//! load. That clock knows no threads, so sessions of some threads, labels or requests could not have their
+//! own waiting, and there would be no `waiter`. And a difference between two ticks also blames the second one
+//! where nobody was waiting for it any more. `bench/README.md` shows how accurate this approach is.
 
 use super::account::{forward, LastClocks};
 use super::Aggregate;
@@ -22,9 +23,9 @@ use crate::session::gvl_ticks::GvlTick;
 use crate::session::key::{Key, RowSums};
 
 impl Aggregate {
-    /// Blames the ticks for the wait for the GVL that the thread of `header` has been in, up to `header`. They are those that
-    /// fell into the wait, in the order of time. Each gets what the thread had waited since the one before. The rest is
-    /// for the first tick of its next wait.
+    /// Blames the ticks for the wait for the GVL of the thread of `header`, up to `header`. The ticks are
+    /// those that fell into the wait, in chronological order. Each gets the time that the thread had waited
+    /// since the tick before. The rest is kept for the first tick of the thread's next wait.
     pub fn blame(&mut self, header: &Header, ticks: impl Iterator<Item = GvlTick>) {
         let account = self.account(&LastClocks::of(header));
         let (mut blamed_ns, mut last) = (account.blamed_ns, None);
@@ -41,12 +42,12 @@ impl Aggregate {
         account.last_blamed = last.or(account.last_blamed);
     }
 
-    /// Whether the thread of `header` counts at that time.
+    /// Returns whether the thread of `header` counts at that time.
     pub fn counts(&mut self, header: &Header) -> bool {
         header.monotonic_ns >= self.started_ns && self.account(&LastClocks::of(header)).inside
     }
 
-    /// Blames nobody, which is what `stack` says, for what the thread of `header` has waited so far.
+    /// Blames nobody, as `stack` says, for the time that the thread of `header` has waited so far.
     pub(super) fn blame_nobody(&mut self, header: &Header, stack: Option<StackId>) {
         let account = self.account(&LastClocks::of(header));
         let blame_ns = forward(&mut account.blamed_ns, header.walls.gvl_ns);

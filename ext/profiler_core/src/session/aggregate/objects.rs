@@ -1,4 +1,5 @@
-//! The objects of a session: allocations go to the sums at once, the live ones are counted when somebody asks.
+//! The objects of a session: allocations are added to the sums at once, and live objects are counted on
+//! request.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -19,12 +20,12 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Takes the live objects that were counted. The next count is about the same objects.
+    /// Takes the counted live objects. The next count covers the same objects.
     pub(super) fn rotate(&mut self) -> Self {
         Self { objects: HashMap::default(), live: std::mem::take(&mut self.live) }
     }
 
-    /// Replaces the key of each object by the one that `new` has for it.
+    /// Replaces the key of each object by the one that `new` returns for it.
     pub(super) fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key) {
         self.objects.values_mut().for_each(|(_, key)| *key = new(key));
         for (key, weight) in std::mem::take(&mut self.live) {
@@ -38,7 +39,7 @@ impl Objects {
 }
 
 impl Aggregate {
-    /// Counts allocations. Those from before the start have come before it.
+    /// Counts allocations. Those from before the session's start were drained before it.
     pub fn allocate(&mut self, allocation: &Allocation, header: &Header, stack: Option<StackId>) {
         if !self.measures.objects() {
             return;
@@ -56,13 +57,14 @@ impl Aggregate {
         }
     }
 
-    /// Replaces the live objects: these, after that number of garbage collections. Others are forgotten.
+    /// Replaces the live objects with `live`, as they are after that number of garbage collections. Forgets
+    /// all others.
     pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
         self.objects.live.clear();
         let Objects { objects, live: sums } = &mut self.objects;
         let mut before = std::mem::take(objects);
         for it in live {
-            // Others are in the table for other sessions.
+            // The other objects are in the table for other sessions.
             let Some(own) = before.remove(&it.id.slot).filter(|(one, _)| *one == it.id.generation) else {
                 continue;
             };
@@ -129,7 +131,7 @@ mod tests {
         aggregate.allocate(&allocation(50, Some(id(1, 1))), &header(), Some(StackId(4)));
         let live = |id, objects, allocated_at| LiveObject { id, objects, bytes: 40 * objects, allocated_at };
         aggregate.note_live(&[live(id(0, 1), 100, 2)], 2);
-        // The second is another that came to have its slot; the third was never seen.
+        // The second is another object that got its slot; the third was never seen.
         aggregate.note_live(&[live(id(0, 1), 100, 2), live(id(1, 2), 50, 2), live(id(2, 1), 9, 2)], 5);
         let weights = aggregate.into_weights();
         let live: Vec<_> = weights.iter().filter(|(key, _)| matches!(key.detail, Detail::Live(..))).collect();

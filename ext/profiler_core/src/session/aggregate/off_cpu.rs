@@ -1,32 +1,37 @@
-//! The time in which a thread of a session was running by the wall clock and used no CPU.
+//! The time in which a thread of a session was running by the wall clock but used no CPU.
 //!
-//! It is what the CPU clock lacks of running and of GC between two records of running code. From Ruby 3.3 on it is no
-//! running time in the sums. Its two parts are states of their own:
+//! This time is the difference between running plus GC and the CPU clock, between two records of running
+//! code. From Ruby 3.3 on, the sums do not count it as running. It has two parts, which are states of their
+//! own:
 //!
-//! * **runnable**: the thread was ready and had no CPU. The extension reads the kernel's count of that, and each record
-//!   brings it as a clock. It goes to the stack of the record that brings it, where the thread got a CPU again.
-//! * **blocked**: what is left. The thread waited in C code while it held the GVL. It goes to records of blocks
+//! * **runnable**: the thread was ready but had no CPU. The extension reads the kernel's count of that time,
+//!   and each record carries it as a clock. It goes to the stack of the record that carries it, where the
+//!   thread got a CPU again.
+//! * **blocked**: the rest. The thread waited in C code while it held the GVL. It goes to records of blocks
 //!   ([`Kind::Block`](crate::record::Kind::Block)).
 //!
-//! A block that is long enough is always found, and gets its own time and no more. Shorter ones are found by chance, as
-//! often as they are long, so a record of one stands for as much time as lies between two looks. What was blocked and
-//! not found waits for these. (If a long block took what waits, short ones would lack it.)
+//! A block that is long enough is always found, and gets exactly its own time. Shorter blocks are found by
+//! chance, in proportion to their length, so the record of one stands for as much time as lies between two
+//! looks. Blocked time that was not found is kept for these. (If a long block took the kept time, short ones
+//! would lack it.)
 //!
-//! CPU time of C code without the GVL belongs to a wait. It hides time without a CPU of the same span, but makes none.
+//! CPU time of C code without the GVL belongs to a wait. It can hide time without a CPU in the same interval,
+//! but never adds any.
 
 use super::account::forward;
 use crate::record::WallTimes;
 
-/// The clocks up to which running and GC were compared with CPU time, and what of the difference is in no row yet.
+/// The clocks up to which running and GC were compared with CPU time, and the part of the difference that no
+/// row has yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OffCpu {
     cpu_ns: u64,
     running_ns: u64,
     gc_ns: u64,
     runnable_clock_ns: u64,
-    /// CPU time that is to be compared with GC that the records so far leave to later ones.
+    /// CPU time to be compared with GC time that the records so far leave to later ones.
     ahead_ns: u64,
-    /// Time without a CPU that was not yet taken out of running or GC.
+    /// Time without a CPU that has not been taken out of running or GC yet.
     unsplit_ns: u64,
     /// Runnable time that no row has yet.
     runnable_ns: u64,
@@ -34,7 +39,7 @@ pub(super) struct OffCpu {
     blocked_ns: u64,
 }
 
-/// The time without a CPU that no row has when a thread is finished, ns.
+/// Time without a CPU that no row has when a thread is finished, ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rest {
     pub(super) runnable_ns: u64,
@@ -55,8 +60,8 @@ impl OffCpu {
         }
     }
 
-    /// Compares the clocks since the last call. Returns the blocked time among that, ns. The clock of GC may be behind, if not
-    /// `whole`.
+    /// Compares the advance of the clocks since the last call. Returns the blocked time among it, ns. Unless
+    /// `whole`, the GC clock may lag behind.
     pub(super) fn compare(&mut self, cpu_ns: u64, walls: &WallTimes, runnable_ns: u64, whole: bool) -> u64 {
         let ran_ns = forward(&mut self.running_ns, walls.running_ns) + forward(&mut self.gc_ns, walls.gc_ns);
         let used_ns = forward(&mut self.cpu_ns, cpu_ns) + self.ahead_ns;
@@ -64,7 +69,7 @@ impl OffCpu {
         let off_ns = ran_ns.saturating_sub(used_ns);
         self.unsplit_ns += off_ns;
         let ready_ns = forward(&mut self.runnable_clock_ns, runnable_ns);
-        // A reading may be about the time before the last record too.
+        // A reading may also cover time before the last record.
         let earlier_ns = ready_ns.saturating_sub(off_ns).min(self.blocked_ns);
         let now_ns = ready_ns.min(off_ns);
         self.runnable_ns += now_ns + earlier_ns;
@@ -72,25 +77,26 @@ impl OffCpu {
         off_ns - now_ns
     }
 
-    /// The part of a time of running or GC that had a CPU, as far as no other row has it.
+    /// Returns the part of a running or GC time that had a CPU, as far as no other row has it.
     pub(super) fn split(&mut self, ns: u64) -> u64 {
         let without_ns = ns.min(self.unsplit_ns);
         self.unsplit_ns -= without_ns;
         ns - without_ns
     }
 
-    /// The runnable time that no row has yet, which is the caller's from now on.
+    /// Takes the runnable time that no row has yet. The caller has to attribute it.
     pub(super) fn take_runnable(&mut self) -> u64 {
         std::mem::take(&mut self.runnable_ns)
     }
 
-    /// The blocked time of a block that was blocked for `own_ns` since the last record, and was first seen `seen_ns` ago. Blocks of
-    /// `whole_ns` and more are always found.
+    /// Takes the blocked time of a block that was blocked for `own_ns` since the last record and was first
+    /// seen `seen_ns` ago. Blocks of `whole_ns` and more are always found.
     pub(super) fn take_block(&mut self, own_ns: u64, whole_ns: u64, seen_ns: u64) -> u64 {
         let weight_ns = if own_ns >= whole_ns {
             own_ns
         } else if seen_ns >= whole_ns {
-            // A tick came between its end and its record. It began within one look before it was seen.
+            // A tick came between the end of the block and its record. The block began at most one look
+            // before it was seen.
             self.blocked_ns.min(seen_ns + whole_ns / 2)
         } else {
             self.blocked_ns.min(whole_ns)
@@ -108,7 +114,7 @@ impl OffCpu {
         Rest { runnable_ns: runnable_ns - kept_ns, blocked_ns }
     }
 
-    /// Forgets all that no row has.
+    /// Discards the time that no row has yet.
     pub(super) fn forget(&mut self) {
         (self.unsplit_ns, self.runnable_ns, self.blocked_ns) = (0, 0, 0);
     }

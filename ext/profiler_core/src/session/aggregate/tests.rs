@@ -1,4 +1,4 @@
-//! Law 1, with numbers in place of clocks.
+//! Law 1, with numbers instead of clocks.
 
 use super::*;
 use crate::ids::{LabelSetId, ScopeId};
@@ -90,7 +90,7 @@ fn ignores_records_from_before_the_start() {
 }
 
 proptest! {
-    /// Law 1, whatever was dropped and in whatever order threads come.
+    /// Law 1 holds whatever was dropped and in whatever order threads come.
     #[test]
     fn weights_add_up_to_the_clock(
         steps in prop::collection::vec((0u32..4, 0u64..1000, any::<bool>()), 0..300),
@@ -183,7 +183,7 @@ fn each_part_of_the_wall_clock_has_its_own_records() {
         (RAN, State::Running, 1, 10, 20),
         (WAITED, State::Waiting, 1, 0, 52),
         (WAITED, State::Gvl, 0, 0, 8),
-        // The last tick was here, so what is left of the CPU is as well.
+        // The last tick was here, so the rest of the CPU time belongs here too.
         (COLLECTED, State::Gc, 1, 20, 10),
     ];
     let mut expected = expected.to_vec();
@@ -251,7 +251,7 @@ proptest! {
 #[test]
 fn a_wait_seen_from_its_start_gets_all_its_time() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 100)]);
-    // Where no wait was seen yet, the time is the next one's.
+    // If no wait was seen yet, the time goes to the next one.
     aggregate.record(Kind::WaitExtension, &measured(State::Running, 100, [0, 10, 0, 0]), None);
     aggregate.record(Kind::Wait, &measured(State::Waiting, 100, [0, 20, 0, 0]), WAITED);
     aggregate.record(Kind::WaitExtension, &measured(State::Running, 110, [5, 70, 0, 0]), None);
@@ -266,7 +266,7 @@ fn a_new_thread_waits_for_the_gvl_from_the_session_start() {
     aggregate.record(Kind::Wait, &first, WAITED);
     let end = LastClocks { walls: walls([100, 0, 700, 0]), monotonic_ns: 1_580, ..last(1, 85) };
     aggregate.finish(&end);
-    // Made at 780, it has waited for 220 before we looked.
+    // Created at 780, the thread had waited for 220 before we looked.
     let states: Vec<_> = rows(aggregate).into_iter().map(|it| (it.1, it.3, it.4)).collect();
     assert_eq!(states, [(State::Running, 80, 100), (State::Gvl, 0, 480)]);
 }

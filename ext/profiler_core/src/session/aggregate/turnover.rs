@@ -1,4 +1,4 @@
-//! The steps of a session without end: it hands over its sums, and forgets or renames what they name.
+//! The steps of a session without end: handing over its sums, and forgetting or renaming what they refer to.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -10,8 +10,8 @@ use crate::session::key::{Key, RowSums};
 use crate::session::spans::Spans;
 
 impl Aggregate {
-    /// Takes the sums so far, when all threads have been finished. What comes next begins at the same clocks, at `now_ns` on
-    /// the monotonic clock.
+    /// Takes the sums so far, once all threads have been finished. Later sums begin at the same clocks, at
+    /// `now_ns` on the monotonic clock.
     #[must_use]
     pub fn rotate(&mut self, now_ns: u64) -> Self {
         let Self { measures, started_ns, starts_inside, .. } = *self;
@@ -28,13 +28,13 @@ impl Aggregate {
         }
     }
 
-    /// Forgets the clock of a thread that has ended and was finished, so that memory follows the
-    /// threads that live.
+    /// Forgets the account of a thread that has ended and was finished, so that memory follows the threads
+    /// that are alive.
     pub fn forget(&mut self, thread: ThreadId) {
         self.accounts.remove(&thread);
     }
 
-    /// Sums the rows of threads that have ended under the ids that they are given. There is no timeline.
+    /// Sums the rows of ended threads under the ids of their groups. There must be no timeline.
     pub fn fold(&mut self, ids: &HashMap<ThreadId, ThreadId, FxBuildHasher>) {
         let moved: Vec<_> = self.weights.extract_if(|key, _| key.folded(ids) != *key).collect();
         for (key, weight) in moved {
@@ -43,7 +43,7 @@ impl Aggregate {
         self.rekey(|key| key.folded(ids));
     }
 
-    /// Takes the sums so far and leaves the clocks, in the middle of a session.
+    /// Takes the sums so far but keeps the clocks, in the middle of a session.
     #[must_use]
     pub fn take_sums(&mut self) -> Self {
         let Self { measures, started_ns, starts_inside, .. } = *self;
@@ -51,7 +51,7 @@ impl Aggregate {
         Self { weights, spans, ..Self::new(measures, started_ns, starts_inside, []) }
     }
 
-    /// Takes the spans that the sums name. The last rows of the threads go on in a new table.
+    /// Takes the spans of the sums. The last rows of the threads continue in a new table.
     fn take_spans(&mut self) -> Option<Spans> {
         let taken = std::mem::take(self.spans.as_mut()?);
         let mut new = Spans::default();
@@ -62,20 +62,21 @@ impl Aggregate {
         Some(taken)
     }
 
-    /// Whether there is no sum.
+    /// Returns whether there are no sums.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()
     }
 
-    /// Replaces the ids of the threads' sets of labels by those that `new` has for them.
+    /// Replaces the ids of the threads' label sets by those that `new` returns for them.
     pub fn relabel(&mut self, mut new: impl FnMut(LabelSetId) -> LabelSetId) {
         for labels in self.accounts.values_mut().flat_map(Account::labels_mut) {
             *labels = new(*labels);
         }
     }
 
-    /// Replaces the keys that the sums to come may name by those of `new`: the last rows of the threads, and live objects.
+    /// Replaces the keys that later sums may refer to by those of `new`: the last rows of the threads, and
+    /// live objects.
     pub fn rekey(&mut self, mut new: impl FnMut(&Key) -> Key) {
         for key in self.accounts.values_mut().flat_map(Account::keys_mut) {
             *key = new(key);
@@ -83,7 +84,7 @@ impl Aggregate {
         self.objects.rekey(new);
     }
 
-    /// The sums, in any order.
+    /// Returns the sums in any order.
     #[must_use]
     pub fn into_weights(self) -> Vec<(Key, RowSums)> {
         self.weights.into_iter().chain(self.objects.into_live()).collect()

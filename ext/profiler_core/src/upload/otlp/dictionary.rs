@@ -1,4 +1,4 @@
-//! The dictionary of a request while it grows: what all of its profiles share.
+//! The growing dictionary of a request: the data shared by all of its profiles.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -12,7 +12,8 @@ use crate::upload::dimensions::Labels;
 use crate::upload::shaped::Stack;
 use crate::upload::span::Span;
 
-/// Functions, locations and texts are numbered as in pprof: from 1 on, with the empty text in front.
+/// The dictionary while it grows. Functions, locations and texts are numbered as in pprof: from 1, with the
+/// empty text in front.
 pub(super) struct Dictionary<'a> {
     tables: Tables<'a>,
     stacks: Interner<Vec<i32>, StackId>,
@@ -53,7 +54,7 @@ impl<'a> Dictionary<'a> {
         index(self.attributes.intern((key, value)).0)
     }
 
-    /// The link to a span; 0 is the empty one.
+    /// Returns the index of the link to a span; 0 is the empty link.
     pub(super) fn link(&mut self, span: Option<&Span>) -> i32 {
         let Some(span) = span else { return 0 };
         *self.places.entry(*span).or_insert_with(|| {
@@ -104,7 +105,7 @@ fn stack(location_indices: Vec<i32>) -> messages::Stack {
     messages::Stack { location_indices }
 }
 
-/// An index as the messages have it.
+/// Converts an index to the type that the messages have.
 fn index(place: impl TryInto<i32>) -> i32 {
     place.try_into().unwrap_or(i32::MAX)
 }

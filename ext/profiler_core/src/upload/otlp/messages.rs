@@ -1,4 +1,4 @@
-//! The messages of OTLP profiles (v1development) by field number. Indices are into tables of the dictionary.
+//! The messages of OTLP profiles (v1development) by field number. Indices refer to tables of the dictionary.
 
 use prost::Message;
 
@@ -10,7 +10,7 @@ pub(crate) struct ExportRequest {
     pub(crate) dictionary: Option<Dictionary>,
 }
 
-/// The first entry of each table is the empty one.
+/// The shared tables. The first entry of each table is the empty one.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Dictionary {
     #[prost(message, repeated, tag = "1")]
@@ -97,7 +97,7 @@ pub(crate) struct ValueType {
     pub(crate) unit_strindex: i32,
 }
 
-/// All of them code of one program, so the empty one is enough.
+/// A mapping of code. All code belongs to one program, so the empty mapping is enough.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub(crate) struct Mapping {}
 
@@ -127,7 +127,7 @@ pub(crate) struct Function {
     pub(crate) start_line: i64,
 }
 
-/// The span that a sample was taken in.
+/// The span in which a sample was taken.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Link {
     #[prost(bytes = "vec", tag = "1")]
@@ -146,7 +146,7 @@ pub(crate) struct Attribute {
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Stack {
-    /// Leaf first.
+    /// The locations, leaf first.
     #[prost(int32, repeated, tag = "1")]
     pub(crate) location_indices: Vec<i32>,
 }

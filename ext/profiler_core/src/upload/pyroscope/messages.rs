@@ -1,4 +1,4 @@
-//! The messages of Pyroscope's push by field number.
+//! The messages of Pyroscope's push, by field number.
 
 use prost::Message;
 
@@ -26,10 +26,10 @@ pub(crate) struct Label {
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct RawSample {
-    /// A whole file.
+    /// The bytes of a whole file.
     #[prost(bytes = "vec", tag = "1")]
     pub(crate) raw_profile: Vec<u8>,
-    /// A UUID.
+    /// The id, a UUID.
     #[prost(string, tag = "2")]
     pub(crate) id: String,
 }

@@ -1,4 +1,4 @@
-//! Names, depths and numbers that nobody should have.
+//! Names, depths and numbers that should not occur.
 
 use super::*;
 use crate::profile::LabelSet;

@@ -27,12 +27,12 @@ impl Sent {
         self.sums(|_, _| Some(())).into_iter().map(|((of, ()), sum)| (of, sum)).collect()
     }
 
-    /// Sums by type and value; samples without the label are left out.
+    /// Returns the sums by type and value; samples without the label are left out.
     pub(super) fn by(&self, label: &str) -> BTreeMap<(String, String), i64> {
         self.sums(|_, labels| labels.get(label).cloned())
     }
 
-    /// Sums by type and stack.
+    /// Returns the sums by type and stack.
     pub(super) fn stacks(&self) -> BTreeMap<(String, Vec<String>), i64> {
         self.sums(|stack, _| Some(stack.to_vec()))
     }
@@ -76,7 +76,7 @@ impl Sent {
         Self { samples: it.sample.iter().map(sample).collect(), length: bytes.len() }
     }
 
-    /// Labels of series by name, and the profile of each.
+    /// Decodes a push: the labels of its series by name, and the profile of each.
     pub(super) fn of_push(bytes: &[u8]) -> Vec<(BTreeMap<String, String>, String, Self)> {
         let series = PushRequest::decode(bytes).unwrap().series.into_iter();
         series
@@ -90,7 +90,7 @@ impl Sent {
             .collect()
     }
 
-    /// All profiles of a request in one. A sample has the weight of one type.
+    /// Decodes all profiles of a request into one. A sample has the weight of one type.
     pub(super) fn of_export(bytes: &[u8]) -> Self {
         let request = ExportRequest::decode(bytes).unwrap();
         let it = request.dictionary.unwrap();

@@ -1,4 +1,4 @@
-//! Objects: where they come from, and of which class they are.
+//! Objects: where they come from, and which class they have.
 
 use super::*;
 

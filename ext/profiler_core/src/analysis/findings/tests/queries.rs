@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A profile of one endpoint with a statement in each of three requests, and of another with seven requests.
+/// Builds a profile of one endpoint with a statement in each of three requests, and of another with seven
+/// requests.
 fn queries(times: usize) -> Profile {
     let mut it = Example::lasting_ms(1_000);
     let stack = |place: &str| {

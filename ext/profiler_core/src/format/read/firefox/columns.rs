@@ -1,10 +1,10 @@
-//! The columns of a table: many numbers, of which each takes a few bytes only.
+//! The columns of a table: many numbers, each of which takes only a few bytes.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Unexpected, Visitor};
 
-/// A column of numbers. A `null` in it is not a number; in place of it there is no number at all.
+/// A column of numbers. A `null` inside it becomes NaN; `null` in place of the column is an empty column.
 #[derive(Default)]
 pub(super) struct Numbers(pub(super) Vec<f64>);
 
@@ -12,7 +12,7 @@ pub(super) struct Numbers(pub(super) Vec<f64>);
 #[derive(Default)]
 pub(super) struct Places(Vec<u32>);
 
-/// The place in no table: `null` in a file, or a number below 0.
+/// The place that is in no table: `null` in a file, or a number below 0.
 const NONE: u32 = u32::MAX;
 
 impl Numbers {
@@ -26,7 +26,7 @@ impl Places {
         self.0.get(place).filter(|it| **it != NONE).map(|it| *it as usize)
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

@@ -8,16 +8,16 @@ use crate::format::reading::{AtMost, Budget};
 use crate::profile::{Meta, SampleType};
 use crate::record::State;
 
-/// The most categories of code.
+/// The maximum number of categories of code.
 const MOST_CATEGORIES: usize = 10_000;
 
-/// The most metadata that a user records.
+/// The maximum number of metadata entries of a user.
 const MOST_FACTS: usize = 10_000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Header {
-    /// The version of the format, which a profile that no tool has processed lacks.
+    /// The version of the format. A profile that no tool has processed lacks it.
     pub(super) preprocessed_profile_version: Option<u64>,
     product: Option<String>,
     imported_from: Option<String>,
@@ -31,7 +31,7 @@ pub(super) struct Header {
     sample_units: Option<Units>,
     #[serde(default)]
     vernier_user_metadata: Facts,
-    /// The sample type of a file of ours.
+    /// The sample type, in a file of ours.
     profiler_sample_type: Option<String>,
 }
 
@@ -66,13 +66,13 @@ impl Header {
         }
     }
 
-    /// The sample type of a file of ours.
+    /// Returns the sample type of a file of ours.
     pub(super) fn sample_type(&self) -> Option<SampleType> {
         let name = self.profiler_sample_type.as_deref()?;
         SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name)
     }
 
-    /// The state of a thread whose leaf has that category.
+    /// Returns the state of a thread whose leaf has that category.
     pub(super) fn state(&self, category: Option<usize>) -> State {
         let category = category.and_then(|it| self.categories.0.get(it));
         match category.map(|it| it.name.as_str()) {
@@ -83,7 +83,7 @@ impl Header {
         }
     }
 
-    /// The nanoseconds in a unit of CPU time, if it is a time.
+    /// Returns the number of nanoseconds in the unit of CPU time, if the unit is a time.
     pub(super) fn cpu_unit_ns(&self) -> Option<f64> {
         match self.sample_units.as_ref()?.cpu.as_deref()? {
             "ns" => Some(1.0),
@@ -93,7 +93,8 @@ impl Header {
         }
     }
 
-    /// The header as ours. Vernier writes one interval for all profiles, so that is not known.
+    /// Converts the header to ours. Vernier writes the same interval for all profiles, so its interval is
+    /// unknown.
     pub(super) fn meta(&self, budget: &mut Budget) -> Result<Meta, Error> {
         let is_vernier = self.origin() == Origin::Vernier;
         let ends_ms = self.profiling_end_time.zip(self.profiling_start_time);
@@ -114,9 +115,9 @@ impl Header {
     }
 }
 
-/// Milliseconds as nanoseconds. Beyond the greatest number it stays that.
+/// Converts milliseconds to nanoseconds, at most to the largest number.
 pub(super) fn ns(ms: f64) -> u64 {
-    // Apart, as a date in nanoseconds has more digits than the number.
+    // Convert both parts separately, as a date in nanoseconds has more digits than the number can hold.
     let rest_ns = (ms.fract() * 1e6).round() as u64;
     (ms.trunc() as u64).saturating_mul(1_000_000).saturating_add(rest_ns)
 }

@@ -1,4 +1,4 @@
-//! The samples of a thread, and the time that those of vernier weigh.
+//! The samples of a thread, and the time that vernier's samples weigh.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Samples {
     pub(super) stack: Places,
-    /// Where there are none, a sample weighs one.
+    /// The weights. If there are none, each sample weighs one.
     #[serde(default)]
     weight: Numbers,
     pub(super) weight_type: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Checks that each column has a number for each sample, or none at all.
+    /// Checks that each column has either a number for each sample, or none at all.
     pub(super) fn check(&self) -> Result<(), Error> {
         let samples = self.stack.len();
         let fits = |column: &Numbers| column.0.is_empty() || column.0.len() == samples;
@@ -33,35 +33,38 @@ impl Samples {
         }
     }
 
-    /// The weight of a sample in units of so much.
+    /// Returns the weight of a sample, whose unit is `unit` of ours.
     pub(super) fn weight(&self, place: usize, unit: f64) -> Result<u64, Error> {
         let weight = self.weight.get(place).unwrap_or(1.0);
         if weight.is_nan() || weight < 0.0 {
             return Err(Error::malformed("a sample weighs less than nothing"));
         }
-        // Beyond the greatest number it stays that, which is too much for any sum.
+        // The conversion stops at the largest number, which is too large for any sum.
         Ok((weight * unit).round() as u64)
     }
 
-    /// The time of the first sample.
+    /// Returns the time of the first sample.
     pub(super) fn first_ns(&self) -> Option<u64> {
         self.time.get(0).map(ns)
     }
 
-    /// The CPU time before a sample, in units of so many nanoseconds. It is not known of the first one.
+    /// Returns the CPU time before a sample, whose unit is `unit_ns` nanoseconds. It is unknown for the first
+    /// sample.
     pub(super) fn cpu_ns(&self, place: usize, unit_ns: f64) -> u64 {
         (self.cpu.get(place).unwrap_or(0.0) * unit_ns).round() as u64
     }
 }
 
-/// The wall clock time of vernier's samples. A run of equal ones is a single sample, with the time of its first and their number.
+/// The wall-clock time of vernier's samples. A run of equal samples is a single one, with the time of the
+/// first and their number.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     interval_ms: f64,
 }
 
 impl Times {
-    /// For the samples of all threads. `interval_ms` is the interval if they have too few times to tell.
+    /// Computes the mean interval from the samples of all threads. `interval_ms` is used if they have too few
+    /// times.
     pub(super) fn of<'file>(threads: impl Iterator<Item = &'file Samples>, interval_ms: f64) -> Self {
         let (mut times_ms, mut samples) = (0.0, 0.0);
         for thread in threads {
@@ -75,8 +78,8 @@ impl Times {
         Self { interval_ms: if mean_ms.is_finite() && mean_ms > 0.0 { mean_ms } else { interval_ms } }
     }
 
-    /// The time from a sample to the next one of its thread. After the last one it is that to the thread's end, and as many mean
-    /// intervals where that is not in the file.
+    /// Returns the time from a sample to the next one of its thread. For the last sample, it is the time to
+    /// the thread's end or, if that is not in the file, as many mean intervals as the sample stands for.
     pub(super) fn ns(&self, thread: &Samples, place: usize, end_ms: Option<f64>) -> Result<u64, Error> {
         let missing = || Error::malformed("a thread has not one time for each sample");
         let now_ms = thread.time.get(place).ok_or_else(missing)?;

@@ -1,4 +1,4 @@
-//! The stacks of a thread as the builder has them, each as soon as a sample has it.
+//! The stacks of a thread in the builder, each added as soon as a sample uses it.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::ids::{FrameId, StackId};
 
 pub(super) struct Stacks<'file> {
     tables: Used<'file>,
-    /// Whether paths are those that vernier writes.
+    /// Whether the paths are in vernier's form.
     of_vernier: bool,
     known: Vec<Option<StackId>>,
     frames: Vec<Option<FrameId>>,
@@ -25,7 +25,7 @@ impl<'file> Stacks<'file> {
         self.tables.category(place)
     }
 
-    /// The stack at a place of the table.
+    /// Returns the stack at a place of the table.
     pub(super) fn stack(&mut self, place: usize, builder: &mut Builder) -> Result<StackId, Error> {
         let mut missing = Vec::new();
         let mut at = Some(place);
@@ -66,8 +66,8 @@ impl<'file> Stacks<'file> {
     }
 }
 
-/// A path as vernier shortens it, in our own short form: `gem:rack-2.2.4:lib/rack.rb` is `gem:rack/lib/rack.rb`, and
-/// `rubylib:3.3.0:set.rb` is `ruby:set.rb`.
+/// Converts a path as shortened by vernier to our own short form: `gem:rack-2.2.4:lib/rack.rb` becomes
+/// `gem:rack/lib/rack.rb`, and `rubylib:3.3.0:set.rb` becomes `ruby:set.rb`.
 fn short_path(path: &str) -> Cow<'_, str> {
     let gem = || {
         let (gem, file) = path.strip_prefix("gem:")?.split_once(':')?;

@@ -6,7 +6,7 @@ use super::columns::Places;
 use crate::error::Error;
 use crate::format::read::texts::Texts;
 
-/// The tables that a thread has of its own, and those that a file has for all threads.
+/// The tables of a single thread, or those that a file has for all threads.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Tables {
@@ -17,7 +17,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Whether a thread has none of its own.
+    /// Returns whether a thread has no tables of its own.
     pub(super) fn are_shared(&self) -> bool {
         self.stack_table.is_none()
             && self.frame_table.is_none()
@@ -30,7 +30,7 @@ impl Tables {
 pub(super) struct StackTable {
     frame: Places,
     prefix: Places,
-    /// In later versions the frame's is that of the stack.
+    /// The categories. In later versions of the format, a stack has the category of its frame.
     #[serde(default)]
     category: Places,
 }
@@ -54,7 +54,7 @@ pub(super) struct FuncTable {
     line_number: Places,
 }
 
-/// A frame: its function, and the line that ran.
+/// A frame: its function, and the line being executed.
 pub(super) struct Frame<'file> {
     pub(super) name: &'file str,
     pub(super) path: &'file str,
@@ -72,7 +72,7 @@ pub(super) struct Used<'file> {
 }
 
 impl<'file> Used<'file> {
-    /// The tables of a thread, and those of all in place of what it lacks.
+    /// Combines the tables of a thread with the shared ones, which are used for those that the thread lacks.
     pub(super) fn of(own: &'file Tables, shared: &'file Tables) -> Result<Self, Error> {
         let missing = |name: &str| Error::malformed(format!("a thread has no {name}"));
         let stacks = own.stack_table.as_ref().or(shared.stack_table.as_ref());
@@ -87,22 +87,22 @@ impl<'file> Used<'file> {
         })
     }
 
-    /// The number of stacks, and of frames.
+    /// Returns the numbers of stacks and frames.
     pub(super) fn rows(&self) -> (usize, usize) {
         (self.stacks.frame.len(), self.frames.func.len())
     }
 
-    /// The place of the frame at the leaf end of a stack.
+    /// Returns the place of the frame at the leaf end of a stack.
     pub(super) fn leaf(&self, stack: usize) -> Result<usize, Error> {
         self.stacks.frame.get(stack).ok_or_else(|| none("stack", stack, self.stacks.frame.len()))
     }
 
-    /// The stack that called one.
+    /// Returns the stack that called a stack.
     pub(super) fn caller(&self, stack: usize) -> Option<usize> {
         self.stacks.prefix.get(stack)
     }
 
-    /// The frame at a place.
+    /// Returns the frame at a place.
     pub(super) fn frame(&self, place: usize) -> Result<Frame<'file>, Error> {
         let function = self.frames.func.get(place);
         let function = function.ok_or_else(|| none("frame", place, self.frames.func.len()))?;
@@ -118,7 +118,7 @@ impl<'file> Used<'file> {
         })
     }
 
-    /// The category of the leaf of a stack.
+    /// Returns the category of the leaf of a stack.
     pub(super) fn category(&self, stack: usize) -> Option<usize> {
         let of_frame = || self.frames.category.get(self.stacks.frame.get(stack)?);
         self.stacks.category.get(stack).or_else(of_frame)

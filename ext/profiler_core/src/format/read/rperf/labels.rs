@@ -1,4 +1,4 @@
-//! The sets of labels in a file of rperf, and the states that two of them say.
+//! The label sets in a file of rperf, and the states that two of the labels express.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::record::State;
 const GVL: &str = "%GVL";
 const GC: &str = "%GC";
 
-/// Sets of labels: names and values of all, and where each set ends.
+/// The label sets: the names and values of all sets, and where each set ends.
 #[derive(Default)]
 pub(super) struct LabelSets {
     texts: Texts,
@@ -51,7 +51,8 @@ impl Labels {
             (GVL, "blocked") => self.state = State::Waiting,
             (GVL, "wait") => self.state = State::Gvl,
             _ => {
-                // Marking or sweeping is more than the state says, so the label stays.
+                // The label also says whether GC was marking or sweeping, which the state does not, so the
+                // label is kept.
                 if name == GC {
                     self.state = State::Gc;
                 }
@@ -63,7 +64,8 @@ impl Labels {
 }
 
 impl LabelSets {
-    /// The labels of the set `id` and of a state by rperf's number, which only samples that are not summed up have.
+    /// Returns the labels of the set `id`, with the state of rperf's number, which only samples that are not
+    /// summed up have.
     pub(super) fn labels(&self, id: u32, number: u32, budget: &mut Budget) -> Result<Labels, Error> {
         let mut labels = Labels { state: State::Running, labels: Vec::new() };
         for place in self.range(id)? {
@@ -78,13 +80,13 @@ impl LabelSets {
             4 => labels.add(GC, "sweep", budget)?,
             _ => {}
         }
-        // The first of several values of a name is kept.
+        // If a name has several values, the first is kept.
         labels.labels.sort();
         labels.labels.dedup_by(|one, other| one.0 == other.0);
         Ok(labels)
     }
 
-    /// The places of a set's pairs. A file without labels has no set, and 0 is the empty one.
+    /// Returns the places of a set's pairs. A file without labels has no sets, and set 0 is the empty one.
     fn range(&self, id: u32) -> Result<std::ops::Range<usize>, Error> {
         let id = id as usize;
         let end = match self.ends.get(id) {

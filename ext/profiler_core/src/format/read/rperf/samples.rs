@@ -1,4 +1,5 @@
-//! The samples in a file of rperf: lists of frames, weight, thread, set of labels and, where they are not summed up, state.
+//! The samples in a file of rperf: frames, weight, thread, label set and, for samples that are not summed up,
+//! state.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +8,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, S
 
 use crate::ids::{FunctionId, Interner};
 
-/// The most functions.
+/// The maximum number of functions.
 const MOST_FUNCTIONS: usize = 4_000_000;
 
 /// A sample without its frames.
@@ -20,10 +21,11 @@ pub(super) struct Row {
     pub(super) state: u32,
 }
 
-/// Path and name of a function: each sample repeats them.
+/// The path and name of a function, which each sample repeats.
 pub(super) type Named<'text> = (Cow<'text, str>, Cow<'text, str>);
 
-/// All samples, the frames of all in one list, leaf first, and where each sample's end.
+/// The samples of a file. The frames of all samples are in one list, leaf first, with the end of each
+/// sample's frames.
 #[derive(Default)]
 pub(super) struct Samples<'text> {
     functions: Interner<Named<'text>, FunctionId>,
@@ -33,12 +35,12 @@ pub(super) struct Samples<'text> {
 }
 
 impl<'text> Samples<'text> {
-    /// The functions, by their ids.
+    /// Returns the functions by their ids.
     pub(super) fn functions(&self) -> &[Named<'text>] {
         self.functions.rows()
     }
 
-    /// Each sample and its frames, leaf first.
+    /// Iterates over the samples and their frames, leaf first.
     pub(super) fn each(&self) -> impl Iterator<Item = (Row, &[FunctionId])> {
         let mut begin = 0;
         self.ends.iter().zip(&self.rows).map(move |(end, row)| {
@@ -70,7 +72,7 @@ impl<'de: 'text, 'text> Deserialize<'de> for Samples<'text> {
     }
 }
 
-/// The next sample.
+/// The deserializer of the next sample.
 struct Sample<'list, 'text>(&'list mut Samples<'text>);
 
 impl<'de> DeserializeSeed<'de> for Sample<'_, 'de> {
@@ -97,7 +99,7 @@ impl<'de> Visitor<'de> for Sample<'_, 'de> {
     }
 }
 
-/// The frames of the next sample.
+/// The deserializer of the next sample's frames.
 struct Frames<'list, 'text>(&'list mut Samples<'text>);
 
 impl<'de> DeserializeSeed<'de> for Frames<'_, 'de> {
@@ -127,7 +129,7 @@ impl<'de> Visitor<'de> for Frames<'_, 'de> {
     }
 }
 
-/// A text that stays in the file where that is possible.
+/// A text that borrows from the file if possible.
 #[derive(Default)]
 struct Name<'text>(Cow<'text, str>);
 

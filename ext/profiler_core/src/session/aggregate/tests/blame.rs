@@ -1,4 +1,4 @@
-//! Waiting for the GVL, blamed on what ran meanwhile.
+//! Waiting for the GVL, blamed on the code that ran meanwhile.
 
 use super::*;
 use crate::session::gvl_ticks::{GvlTick, GvlTicks};
@@ -11,12 +11,13 @@ fn tick(at_ns: u64, thread: u32, stack: u32) -> GvlTick {
     GvlTick { at_ns, key: Key { stack, thread, labels, span, state, detail } }
 }
 
-/// A wait of thread 1 for the GVL that ends at `at_ns`, when it has waited for `gvl_ns` in all.
+/// Returns the header at the end of a wait of thread 1 for the GVL at `at_ns`, when the thread has waited for
+/// `gvl_ns` in total.
 fn wait(at_ns: u64, gvl_ns: u64) -> Header {
     Header { monotonic_ns: at_ns, ..measured(State::Waiting, 0, [at_ns, 0, gvl_ns, 0]) }
 }
 
-/// `(stack, thread, blame)` of each row with blame, sorted.
+/// Returns `(stack, thread, blame)` of each row with blame, sorted.
 fn blamed(aggregate: Aggregate) -> Vec<(Option<StackId>, u32, u64)> {
     let weights = aggregate.into_weights().into_iter().filter(|(_, it)| it.blame_ns > 0);
     let mut rows: Vec<_> = weights.map(|(key, it)| (key.stack, key.thread.0, it.blame_ns)).collect();
@@ -27,13 +28,13 @@ fn blamed(aggregate: Aggregate) -> Vec<(Option<StackId>, u32, u64)> {
 #[test]
 fn each_tick_within_a_wait_gets_the_time_since_the_one_before() {
     let mut aggregate = Aggregate::new(BOTH, 0, true, [at(1, 0)]);
-    // From 100 to 160 it waited for the GVL.
+    // The thread waited for the GVL from 100 to 160.
     aggregate.blame(&wait(160, 60), [tick(110, 2, 4), tick(130, 3, 5), tick(140, 2, 4)].into_iter());
     assert_eq!(blamed(aggregate.clone()), [(Some(StackId(4)), 2, 10 + 10), (Some(StackId(5)), 3, 20)]);
-    // And from 200 to 230: the first tick gets what was left.
+    // It waited again from 200 to 230: the first tick gets the rest of the first wait.
     aggregate.blame(&wait(230, 90), [tick(210, 3, 5)].into_iter());
     assert_eq!(blamed(aggregate.clone()), [(Some(StackId(4)), 2, 20), (Some(StackId(5)), 3, 20 + 20 + 10)]);
-    // The rest is for the one that was blamed last.
+    // The rest goes to the row that was blamed last.
     aggregate.finish(&LastClocks { walls: walls([300, 0, 95, 0]), ..last(1, 0) });
     assert_eq!(blamed(aggregate), [(Some(StackId(4)), 2, 20), (Some(StackId(5)), 3, 50 + 20 + 5)]);
 }
@@ -68,8 +69,8 @@ fn time_before_the_session_and_outside_of_its_labels_is_not_blamed() {
 }
 
 proptest! {
-    /// Threads wait and have the GVL, and tick or not; the session is finished or not in between. The sum is the waiting, and
-    /// only what ran while a thread waited is blamed.
+    /// Threads wait, hold the GVL, and tick or not; the session is finished in between or not. The sum equals
+    /// the waiting, and only code that ran while a thread waited is blamed.
     #[test]
     fn blame_adds_up_to_waiting(
         turns in prop::collection::vec((0u32..4, 1u64..100, prop::collection::vec(0u64..100, 0..6)), 1..60),
@@ -80,7 +81,7 @@ proptest! {
         let mut blamable = [[false; 4]; 4];
         for (turn, (holder, length, ticks)) in turns.iter().enumerate() {
             let me = *holder as usize;
-            // It gets the GVL, and its wait is over.
+            // The thread gets the GVL, so its wait is over.
             if let Some(since) = waits_since[me].take() {
                 gvl_ns[me] += now_ns - since;
                 let header = Header { thread: ThreadId(*holder), ..wait(now_ns, gvl_ns[me]) };

@@ -4,7 +4,7 @@ use super::*;
 
 const APART: Measures = Measures { runnable: true, ..BOTH };
 
-/// The wall clock time of a stack in these three states: running, runnable, blocked.
+/// Returns the wall-clock time of a stack in three states: running, runnable, blocked.
 fn wall(aggregate: &Aggregate, stack: u32) -> [u64; 3] {
     [State::Running, State::Runnable, State::Blocked].map(|state| {
         let rows = aggregate.clone().into_weights().into_iter();
@@ -14,7 +14,7 @@ fn wall(aggregate: &Aggregate, stack: u32) -> [u64; 3] {
     })
 }
 
-/// A header of code that runs, with the thread's clocks: CPU, running, GC, and runnable.
+/// Returns a header of running code with the thread's clocks: CPU, running, GC, and runnable.
 fn running(cpu_ns: u64, running_ns: u64, gc_ns: u64, runnable_ns: u64) -> Header {
     let walls = WallTimes { running_ns, gc_ns, ..WallTimes::default() };
     Header { walls, runnable_ns, ..header(1, cpu_ns, 1) }
@@ -94,12 +94,12 @@ fn runnable_is_running_where_it_is_not_told_apart() {
     assert_eq!(wall(&aggregate, 7), [30, 0, 0]);
 }
 
-/// A header with these clocks since the start, us: CPU, running, and runnable.
+/// Returns a header with these clocks since the start, us: CPU, running, and runnable.
 fn since(cpu_us: u64, running_us: u64, runnable_us: u64) -> Header {
     running(100 + cpu_us * 1_000, running_us * 1_000, 0, runnable_us * 1_000)
 }
 
-/// The same as [`wall`], us.
+/// Returns the same as [`wall`], us.
 fn wall_us(aggregate: &Aggregate, stack: u32) -> [u64; 3] {
     wall(aggregate, stack).map(|ns| ns / 1_000)
 }
@@ -128,8 +128,8 @@ fn a_block_waits_for_its_cpu_where_it_was() {
 fn a_long_block_takes_nothing_from_short_ones() {
     let mut aggregate = started();
     aggregate.record(Kind::Tick, &since(10, 40, 0), Some(StackId(7))); // a block of 30, which was not found
-    block(&mut aggregate, &since(10, 100, 0), 8); // of 60
-    block(&mut aggregate, &since(10, 120, 0), 9); // of 20
+    block(&mut aggregate, &since(10, 100, 0), 8); // a block of 60
+    block(&mut aggregate, &since(10, 120, 0), 9); // a block of 20
     assert_eq!([wall_us(&aggregate, 8), wall_us(&aggregate, 9)], [[0, 0, 60], [0, 0, 50]]);
 }
 
@@ -175,7 +175,8 @@ fn deferred_cpu_time_is_for_a_later_record() {
 }
 
 proptest! {
-    /// Law 1 with six parts: whatever is recorded, in whatever order and with late readings, they add up to the wall clock.
+    /// Law 1 with six parts: they add up to the wall clock, whatever is recorded, in whatever order, and with
+    /// late readings.
     #[test]
     fn six_parts_add_up_to_the_wall_clock(
         steps in prop::collection::vec((0usize..6, 0u64..100, 0usize..5, any::<bool>()), 0..300),
@@ -183,7 +184,8 @@ proptest! {
         let mut aggregate = started();
         let (mut cpu_ns, mut ready_ns, mut known_ns, mut parts) = (100, 0, 0, [0u64; 4]);
         for (doing, took_ns, record, read) in steps {
-            // Running with a CPU, blocked, ready without a CPU, waiting, collecting with a CPU and without.
+            // Running with a CPU, blocked, ready without a CPU, waiting, collecting with a CPU and without
+            // one.
             parts[[0, 0, 0, 1, 3, 3][doing]] += took_ns;
             cpu_ns += if matches!(doing, 0 | 4) { took_ns } else { 0 };
             ready_ns += if matches!(doing, 2 | 5) { took_ns } else { 0 };
