@@ -70,6 +70,28 @@ RSpec.describe "A dump of a running process" do
     expect(result.out).to eq("went on\n")
   end
 
+  it "has the stack of a thread that sleeps in C code with the GVL, and does not wake it", if: HOOKED do
+    result = live(<<~'RUBY') do |pid|
+      require "fiddle"
+      USLEEP = Fiddle::Function.new(Fiddle::Handle::DEFAULT["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT, need_gvl: true)
+      children = -> { Dir["/proc/self/task/*/children"].sum { |path| File.read(path).split.size } }
+      trap("CHLD") { puts "a child ended" }
+      def stuck(microseconds) = USLEEP.call(microseconds)
+      named("waits") { sleep }
+      ready
+      begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      returned = stuck(4_000_000)
+      puts returned, Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun >= 4, children.call
+      wait_for_end
+    RUBY
+      sleep 0.3
+      main = threads_of(pid).fetch("main")
+      expect(main).to include(state: "blocked", has_gvl: true, missing: nil)
+      expect(main[:frames].map { |frame| frame[:name] }).to end_with("stuck", "<main>")
+    end
+    expect(result.out).to eq("0\ntrue\n0\n")
+  end
+
   it "shows a deadlock, a lock of a file, and a queue that nobody fills" do
     live(<<~'RUBY') do |pid|
       one, other = Mutex.new, Mutex.new

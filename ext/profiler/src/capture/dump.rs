@@ -6,6 +6,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::from_ref;
 use ::core::sync::atomic::Ordering;
+use ::core::time::Duration;
 
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::{Kind, State};
@@ -13,13 +14,17 @@ use ::profiler_core::record::{Kind, State};
 use crate::before_3_3;
 use crate::capture::header::{header_at, header_now};
 use crate::capture::interrupted::{is_ours, knows_its_fiber};
-use crate::capture::walk::Scratch;
+use crate::capture::walk::{CopiedFrames, Scratch};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::context::{on_alternate_stack, Context};
 use crate::sys::siginfo::TimerInfo;
+use crate::sys::snapshot::{self, Page};
 use crate::threads::{self, ThreadState};
 use crate::vm;
+
+/// The longest time that a copy of the process may take.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Sends the thread the signal that requests its stack. Returns false if the thread is gone, or the user may
 /// have no more signals queued.
@@ -99,5 +104,31 @@ pub(crate) unsafe fn record_of(hub: &Hub, state: &ThreadState, number: u32, doin
     if !vm::state::during_gc() {
         // SAFETY: the caller holds the GVL, the thread is alive, and no garbage is being collected.
         unsafe { scratch.record_of(hub, state.object(), Kind::Dump { number, has_gvl: false }, &header) };
+    }
+}
+
+/// Takes the record of a thread that is blocked with the GVL, so that nobody may read its stack here: it may wake up. It is read in a
+/// copy of the process, and only counts if the thread has not run until the record holds the frames. No Ruby code runs meanwhile, so
+/// nothing that the frames name is freed.
+///
+/// *Runs on:* a native thread without the GVL.
+pub(crate) fn record_blocked(hub: &Hub, state: &ThreadState, number: u32) {
+    let asleep_at = || clock::cpu_ns_of(state.native_id()).filter(|_| clock::is_asleep(state.native_id()));
+    let Some(before_ns) = asleep_at() else { return };
+    // SAFETY: frames of zeros are none.
+    let Ok(page) = (unsafe { Page::<CopiedFrames>::new() }) else { return };
+    let (thread, copied) = (state.object(), page.as_ptr());
+    // SAFETY: a walk neither allocates nor locks. In the copy nothing changes, and if the thread ran while the copy was made, the walk
+    // reads garbage or faults there, and is not used.
+    if !unsafe { snapshot::run(PATIENCE, || CopiedFrames::walk(copied, thread)) } {
+        return;
+    }
+    let header = header_at(state, State::Blocked, clock::monotonic_ns(), 0);
+    // As in the handler: first the buffer, for which the mark function waits, then the questions.
+    let Some(scratch) = Scratch::take() else { return };
+    if !vm::state::during_gc() && asleep_at() == Some(before_ns) {
+        // SAFETY: the copy has ended.
+        let copied = unsafe { &*copied };
+        scratch.record_copied(hub, Kind::Dump { number, has_gvl: true }, &header, copied);
     }
 }

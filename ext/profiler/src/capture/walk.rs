@@ -47,6 +47,27 @@ static BUFFER: [Buffers; BUFFERS] = [const {
     }
 }; BUFFERS];
 
+/// The frames of a thread, as a copy of the process sees them.
+pub(crate) struct CopiedFrames {
+    count: usize,
+    handles: [u64; WALK_LIMIT],
+    lines: [c_int; WALK_LIMIT],
+}
+
+impl CopiedFrames {
+    /// Walks the stack of `thread` into `copied`, in a copy of the process.
+    ///
+    /// # Safety
+    /// Nothing changes what is read, `thread` is a live Thread, and `copied` is the caller's alone.
+    pub(crate) unsafe fn walk(copied: *mut Self, thread: u64) {
+        // SAFETY: both buffers hold `WALK_LIMIT`; the caller promises the rest.
+        unsafe {
+            let (handles, lines) = ((&raw mut (*copied).handles).cast(), (&raw mut (*copied).lines).cast());
+            (*copied).count = vm::frames::walk_of(thread, handles, lines, WALK_LIMIT);
+        }
+    }
+}
+
 /// A buffer that this handler owns until it is dropped. The GC waits for the walk until then.
 pub(crate) struct Scratch(&'static Buffers);
 
@@ -137,6 +158,19 @@ impl Scratch {
         // no garbage is being collected.
         self.publish(hub, kind, header, |handles, lines| unsafe {
             vm::frames::walk_of(thread, handles, lines, WALK_LIMIT)
+        });
+    }
+
+    /// Publishes frames that were walked in a copy of the process. The caller sees to it that the VM still has them.
+    pub(crate) fn record_copied(&self, hub: &Hub, kind: Kind, header: &Header, copied: &CopiedFrames) {
+        self.publish(hub, kind, header, |handles, lines| {
+            let count = copied.count.min(WALK_LIMIT);
+            // SAFETY: all four hold `WALK_LIMIT`, and these buffers are ours until we are dropped.
+            unsafe {
+                handles.copy_from_nonoverlapping(copied.handles.as_ptr(), count);
+                lines.copy_from_nonoverlapping(copied.lines.as_ptr(), count);
+            }
+            count
         });
     }
 

@@ -146,6 +146,19 @@ impl Taking {
         asked_at.is_some()
     }
 
+    /// Reads the stacks of threads that are blocked with the GVL, and are not sent a signal, in a copy of the process.
+    fn copy_blocked(&self) {
+        if before_3_3::NEEDED {
+            return;
+        }
+        let blocked = |it: &&Asked| it.doing == State::Blocked && it.is_there();
+        let ids = self.threads.iter().filter(blocked).map(|it| it.id);
+        let missing = self.hub.missing_in_dump(self.number, &Registry, ids);
+        for it in self.threads.iter().filter(|it| missing.contains(&it.id)) {
+            dump::record_blocked(self.hub, it.state, self.number);
+        }
+    }
+
     /// Reads the stacks of the threads that have not been asked, and names all functions, in turns with other
     /// threads.
     ///
@@ -197,6 +210,7 @@ impl Taking {
     /// names that are known without Ruby.
     pub(super) fn finish_without_ruby(&self, ruby: &str) -> Dump {
         self.ask(|_| true);
+        self.copy_blocked();
         let stacks = self.hub.dumped(self.number, &Registry);
         let mut names = HashMap::new();
         for _ in 0..TRIES {

@@ -17,6 +17,7 @@ pub(crate) mod run_delay;
 pub(crate) mod semaphore;
 pub(crate) mod siginfo;
 pub(super) mod signals;
+pub(crate) mod snapshot;
 pub(crate) mod system_call;
 pub(super) mod thread;
 

@@ -13,6 +13,7 @@ pub(crate) mod run_delay;
 pub(crate) mod semaphore;
 pub(crate) mod siginfo;
 pub(super) mod signals;
+pub(crate) mod snapshot;
 pub(crate) mod system_call;
 mod task_file;
 pub(super) mod thread;

@@ -1,0 +1,125 @@
+//! A copy of the process at one instant, in which code reads memory that another thread may change in the original.
+//!
+//! The copy is a child that shares nothing but a [`Page`] with its parent. It has one thread, runs no handler of this process, and
+//! sends no signal at its end, so the app never sees it: neither SIGCHLD nor `wait` reports it.
+
+use ::core::prelude::rust_2021::*;
+use ::std::io;
+use ::core::mem::size_of;
+use ::core::ptr::{null_mut, NonNull};
+use ::std::thread::sleep;
+use ::std::time::{Duration, Instant};
+
+use crate::sys::sigprof;
+
+/// The pause before the parent looks again whether the copy has ended.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// Faults that end the copy, and have handlers of Ruby's in the original, which would print a report.
+const FAULTS: [::libc::c_int; 4] = [::libc::SIGSEGV, ::libc::SIGBUS, ::libc::SIGILL, ::libc::SIGABRT];
+
+/// A value that the original and its copy share. All of its bytes are zero at first.
+#[derive(Debug)]
+pub(crate) struct Page<T> {
+    at: NonNull<T>,
+}
+
+impl<T> Page<T> {
+    /// Maps the memory.
+    ///
+    /// # Errors
+    /// Those of the system.
+    ///
+    /// # Safety
+    /// A value of zeros is a valid `T`.
+    pub(crate) unsafe fn new() -> io::Result<Self> {
+        let (access, kind) = (::libc::PROT_READ | ::libc::PROT_WRITE, ::libc::MAP_SHARED | ::libc::MAP_ANONYMOUS);
+        // SAFETY: the system picks an address that is free.
+        let at = unsafe { ::libc::mmap(null_mut(), size_of::<T>(), access, kind, -1, 0) };
+        match NonNull::new(at.cast::<T>()) {
+            Some(at) if at.as_ptr().cast() != ::libc::MAP_FAILED => Ok(Self { at }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Returns the address of the value.
+    pub(crate) fn as_ptr(&self) -> *mut T {
+        self.at.as_ptr()
+    }
+}
+
+impl<T> Drop for Page<T> {
+    fn drop(&mut self) {
+        // SAFETY: `new` mapped this much here, and nobody else unmaps it.
+        unsafe { ::libc::munmap(self.at.as_ptr().cast(), size_of::<T>()) };
+    }
+}
+
+/// Runs `work` in a copy of the process, and returns whether it ended well within `patience`. A copy that takes longer is killed.
+///
+/// # Safety
+/// `work` neither allocates, locks nor panics: other threads may have been in the middle of that, and are not in the copy.
+pub(crate) unsafe fn run(patience: Duration, work: impl FnOnce()) -> bool {
+    // SAFETY: without CLONE_VM this is a fork without the handlers of `pthread_atfork`. Both processes go on below.
+    let copy = sigprof::without_signals(|| unsafe {
+        let copy = ::libc::syscall(::libc::SYS_clone, 0, 0, 0, 0, 0);
+        if copy == 0 {
+            for fault in FAULTS {
+                ::libc::signal(fault, ::libc::SIG_DFL);
+            }
+            ::libc::prctl(::libc::PR_SET_DUMPABLE, 0); // or a fault would leave a core file
+            work();
+            ::libc::syscall(::libc::SYS_exit_group, 0);
+        }
+        copy
+    });
+    match ::libc::pid_t::try_from(copy) {
+        Ok(copy) if copy > 0 => has_ended_well(copy, Instant::now() + patience),
+        _ => false,
+    }
+}
+
+/// Waits for the copy until `till`, and then kills it.
+fn has_ended_well(copy: ::libc::pid_t, till: Instant) -> bool {
+    let mut status = 0;
+    loop {
+        // SAFETY: it is our child, for which only we wait: without __WCLONE or __WALL nobody is told of it.
+        match unsafe { ::libc::waitpid(copy, &raw mut status, ::libc::__WCLONE | ::libc::WNOHANG) } {
+            0 if Instant::now() < till => sleep(PAUSE),
+            0 => {
+                // SAFETY: nobody has waited for the child, so the number is still its own.
+                unsafe {
+                    ::libc::kill(copy, ::libc::SIGKILL);
+                    ::libc::waitpid(copy, &raw mut status, ::libc::__WCLONE);
+                }
+                return false;
+            }
+            found => return found == copy && status == 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_reads_the_memory_of_its_instant_and_shares_a_page() {
+        // SAFETY: a number of zeros is a number.
+        let page = unsafe { Page::<u64>::new() }.unwrap();
+        let (value, at) = (::std::hint::black_box(7_u64), page.as_ptr());
+        // SAFETY: the work writes one number.
+        assert!(unsafe { run(Duration::from_secs(5), || *at = value + 1) });
+        // SAFETY: the copy has ended.
+        assert_eq!(unsafe { *page.as_ptr() }, 8);
+    }
+
+    #[test]
+    fn a_copy_that_fails_or_hangs_is_none() {
+        // SAFETY: the work reads what is not there.
+        let fault = unsafe { run(Duration::from_secs(5), || _ = ::std::ptr::null::<u8>().read_volatile()) };
+        // SAFETY: the work only waits.
+        let hang = unsafe { run(Duration::from_millis(5), || _ = ::libc::pause()) };
+        assert_eq!([fault, hang], [false, false]);
+    }
+}
