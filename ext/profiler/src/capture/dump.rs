@@ -109,26 +109,26 @@ pub(crate) unsafe fn record_of(hub: &Hub, state: &ThreadState, number: u32, doin
 
 /// Takes the record of a thread that is blocked with the GVL, so that nobody may read its stack here: it may wake up. It is read in a
 /// copy of the process, and only counts if the thread has not run until the record holds the frames. No Ruby code runs meanwhile, so
-/// nothing that the frames name is freed.
+/// nothing that the frames name is freed. Returns whether it took the record.
 ///
 /// *Runs on:* a native thread without the GVL.
-pub(crate) fn record_blocked(hub: &Hub, state: &ThreadState, number: u32) {
+pub(crate) fn record_blocked(hub: &Hub, state: &ThreadState, number: u32) -> bool {
     let asleep_at = || clock::cpu_ns_of(state.native_id()).filter(|_| clock::is_asleep(state.native_id()));
-    let Some(before_ns) = asleep_at() else { return };
+    let Some(before_ns) = asleep_at() else { return false };
     // SAFETY: frames of zeros are none.
-    let Ok(page) = (unsafe { Page::<CopiedFrames>::new() }) else { return };
+    let Ok(page) = (unsafe { Page::<CopiedFrames>::new() }) else { return false };
     let (thread, copied) = (state.object(), page.as_ptr());
     // SAFETY: a walk neither allocates nor locks. In the copy nothing changes, and if the thread ran while the copy was made, the walk
     // reads garbage or faults there, and is not used.
     if !unsafe { snapshot::run(PATIENCE, || CopiedFrames::walk(copied, thread)) } {
-        return;
+        return false;
     }
     let header = header_at(state, State::Blocked, clock::monotonic_ns(), 0);
     // As in the handler: first the buffer, for which the mark function waits, then the questions.
-    let Some(scratch) = Scratch::take() else { return };
-    if !vm::state::during_gc() && asleep_at() == Some(before_ns) {
-        // SAFETY: the copy has ended.
-        let copied = unsafe { &*copied };
-        scratch.record_copied(hub, Kind::Dump { number, has_gvl: true }, &header, copied);
+    let Some(scratch) = Scratch::take() else { return false };
+    if vm::state::during_gc() || asleep_at() != Some(before_ns) {
+        return false;
     }
+    // SAFETY: the copy has ended.
+    scratch.record_copied(hub, Kind::Dump { number, has_gvl: true }, &header, unsafe { &*copied })
 }

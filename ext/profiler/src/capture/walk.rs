@@ -162,7 +162,7 @@ impl Scratch {
     }
 
     /// Publishes frames that were walked in a copy of the process. The caller sees to it that the VM still has them.
-    pub(crate) fn record_copied(&self, hub: &Hub, kind: Kind, header: &Header, copied: &CopiedFrames) {
+    pub(crate) fn record_copied(&self, hub: &Hub, kind: Kind, header: &Header, copied: &CopiedFrames) -> bool {
         self.publish(hub, kind, header, |handles, lines| {
             let count = copied.count.min(WALK_LIMIT);
             // SAFETY: all four hold `WALK_LIMIT`, and these buffers are ours until we are dropped.
@@ -171,7 +171,7 @@ impl Scratch {
                 lines.copy_from_nonoverlapping(copied.lines.as_ptr(), count);
             }
             count
-        });
+        })
     }
 
     /// Publishes a record without a walk, for an event that has no stack.

@@ -49,6 +49,8 @@ const TOGETHER: usize = 20;
 /// takes the GVL there once the signal has arrived. A thread with the GVL keeps it for 100 ms, and then waits
 /// for all threads that arrived meanwhile: 80 here, some 4 ms.
 const REST: Duration = Duration::from_millis(25);
+/// The number of copies of the process that are made to read a stack.
+const COPIES: usize = 10;
 /// The number of attempts to name functions between two garbage collections.
 const TRIES: u32 = 50;
 
@@ -155,7 +157,8 @@ impl Taking {
         let ids = self.threads.iter().filter(blocked).map(|it| it.id);
         let missing = self.hub.missing_in_dump(self.number, &Registry, ids);
         for it in self.threads.iter().filter(|it| missing.contains(&it.id)) {
-            dump::record_blocked(self.hub, it.state, self.number);
+            // A call that sleeps again and again may run while the copy is made.
+            _ = (0..COPIES).any(|_| dump::record_blocked(self.hub, it.state, self.number));
         }
     }
 
