@@ -68,6 +68,7 @@ pub(crate) unsafe fn run(patience: Duration, work: impl FnOnce()) -> bool {
                 ::libc::signal(fault, ::libc::SIG_DFL);
             }
             ::libc::prctl(::libc::PR_SET_DUMPABLE, 0); // or a fault would leave a core file
+            ::libc::prctl(::libc::PR_SET_PDEATHSIG, ::libc::SIGKILL); // it does not outlive who waits for it
             work();
             ::libc::syscall(::libc::SYS_exit_group, 0);
         }
