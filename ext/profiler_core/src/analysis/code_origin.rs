@@ -93,7 +93,8 @@ pub(super) fn is_profilers(function: &Function) -> bool {
     if PROFILERS.iter().any(|it| path.contains(it)) {
         return true; // these files redefine methods of Ruby
     }
-    let in_library = path.contains("/lib/profiler/") || path.ends_with("/lib/profiler.rb");
+    let is_c = function.kind() == Kind::Cfunc;
+    let in_library = is_c || path.contains("/lib/profiler/") || path.ends_with("/lib/profiler.rb");
     if !in_library && !path.starts_with("gem:profiler/") {
         return false;
     }

@@ -27,7 +27,8 @@ pub(super) struct Load {
     /// The line that requires: the innermost one of the app, or else of other code. `None` if that is Ruby
     /// itself.
     pub(super) by: Option<Frame>,
-    /// The package whose file is loaded; `None` for the app's own files, and until a file is found.
+    /// The package whose file is loaded, or whose text requires one that is not found yet. `None` for the
+    /// app's own files, and for files that are not found yet otherwise.
     pub(super) package: Option<String>,
 }
 
@@ -83,7 +84,9 @@ fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize
     let site = by(profile, sites, frames, innermost);
     let loaded = site.map_or(innermost, |it| it.1);
     let loaded = frames.get(..loaded).unwrap_or_default().iter().filter_map(function);
-    let package = loaded.filter(|it| is_text(it)).find_map(|it| {
+    // Until a file is found, the text that requires it stands for it.
+    let requiring = site.and_then(|it| function(&it.0));
+    let package = loaded.chain(requiring).filter(|it| is_text(it)).find_map(|it| {
         let package = package(&it.path).filter(|it| !BETWEEN.contains(&it.as_str()));
         package.or_else(|| is_apps(it).then(String::new))
     });
@@ -178,5 +181,7 @@ mod tests {
         let handler = "Kernel#require; <top (required)> /g/gems/a-1.0/a.rb:1";
         let tool = format!("{exe}; RuboCop::CLI#run /g/gems/rubocop-1.3/lib/cli.rb:1; {handler}");
         assert_eq!(loads(&tool).unwrap(), "RuboCop::CLI#run:1 of a");
+        let itself = "<main> /usr/bin/tool:5; Kernel#require; <top (required)> /g/gems/tool-1.0/tool.rb:7; Kernel#require";
+        assert_eq!(loads(itself).unwrap(), "<top (required)>:7 of tool");
     }
 }

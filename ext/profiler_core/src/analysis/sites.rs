@@ -38,8 +38,8 @@ enum Class {
 impl Class {
     fn of(function: &Function) -> Self {
         match Origin::of(function) {
-            Origin::Cfunc | Origin::Synthetic => Self::Inner,
             _ if is_profilers(function) => Self::Own,
+            Origin::Cfunc | Origin::Synthetic => Self::Inner,
             _ if function.path.starts_with("<internal:") => Self::Inner,
             Origin::App if !is_executable(function) => Self::App,
             Origin::App | Origin::Rails | Origin::Gem | Origin::Ruby => Self::Ruby,
@@ -216,10 +216,12 @@ mod tests {
         let own = "Profiler::Middleware#call /src/lib/profiler/middleware.rb:9";
         it.wall(MAIN, State::Running, 500, &format!("Shop#call /app/shop.rb:4; {own}; Kernel#sleep"));
         it.wall(MAIN, State::Running, 500, own);
+        it.wall(MAIN, State::Running, 500, "Profiler::Session#_stop");
         let profile = it.profile();
         let sites = Sites::of(&profile);
         assert_eq!(app_frames(&profile), ["Shop#call"]);
         let place = |row: usize| sites.nearest(profile.samples[row].stack).unwrap();
         assert_eq!((sites.name(place(0)), sites.is_code(place(1))), ("Shop#call", false));
+        assert!(!sites.is_code(place(2)));
     }
 }

@@ -7,16 +7,24 @@ use super::{At, Clock, Finding, Kind};
 use crate::analysis::sites::Sites;
 use crate::text::units::duration;
 
+/// A package is named if it takes at least one part in so many of the loading.
+const LEAST_OF_LOADING: u64 = 5;
+
 /// Finds the time spent loading: a part of the time or, for a server, a note on what was loaded before its
 /// requests.
 pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let mut weight: u64 = 0;
-    let mut packages: BTreeMap<Option<&str>, At> = BTreeMap::new();
+    // What was loaded, and the lines that required it.
+    let mut packages: BTreeMap<Option<&str>, (u64, At)> = BTreeMap::new();
+    let mut required = At::default();
     for (_, part, ns) in clock.rows() {
         let Part::Loading(load) = part else { continue };
         super::add(&mut weight, ns);
+        let (loaded, at) = packages.entry(load.package.as_deref()).or_default();
+        super::add(loaded, ns);
         if let Some(by) = load.by {
-            packages.entry(load.package.as_deref()).or_default().add(by, None, ns);
+            at.add(by, None, ns);
+            required.add(by, None, ns);
         }
     }
     if clock.is_server {
@@ -36,23 +44,30 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
         return None;
     }
     // Until a file is found, it belongs to no package.
-    let (package, at) = packages.iter().rev().max_by_key(|(package, it)| (package.is_some(), it.weight))?;
-    let place = at.place()?;
-    let spent =
-        if at.weight >= weight / 10 * 9 { String::new() } else { format!("{} of it ", duration(at.weight)) };
+    let named = packages.iter().filter(|(package, _)| package.is_some()).max_by_key(|(_, it)| it.0);
+    let named = named.filter(|(_, it)| it.0 >= weight / LEAST_OF_LOADING);
+    let (package, spent, at) = match named {
+        Some((package, (spent, at))) => (*package, *spent, at),
+        None => (None, 0, &required),
+    };
+    let place = at.place();
+    let is_own = packages.get(&None).is_some_and(|it| it.0 > weight / 2);
     let what = match package {
-        Some(package) if spent.is_empty() => format!(" for {package}"),
-        Some(package) => format!(", {spent}for {package}"),
-        None if sites.is_app(place) && !sites.is_tool() => " of its own".into(),
+        Some(package) if spent >= weight / 10 * 9 => format!(" for {package}"),
+        Some(package) => format!(", {} of it for {package}", duration(spent)),
+        None if is_own && !sites.is_tool() && place.is_some_and(|it| sites.is_app(it)) => {
+            " of its own".into()
+        }
         None => String::new(),
     };
+    let by = place.map_or_else(String::new, |it| required_by(sites.name(it)));
     Some(Finding {
         kind: Kind::Loading,
-        text: format!("loading code{what}{}", required_by(sites.name(place))),
+        text: format!("loading code{what}{by}"),
         weight,
         of: clock.of,
         share: Some(clock.share(weight)),
-        place: Some(place),
+        place,
         command: command(),
     })
 }

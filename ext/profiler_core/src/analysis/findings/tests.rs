@@ -140,6 +140,33 @@ fn loader() -> Example {
 }
 
 #[test]
+fn of_many_small_gems_none_is_named() {
+    let mut it = Example::lasting_ms(1_000);
+    for gem in 0..9 {
+        let stack = format!("<main> /k.rb:1; Kernel#require; <top (required)> /g/gems/g{gem}-1.0/g.rb:7");
+        it.wall(MAIN, State::Running, 90, &stack);
+    }
+    it.wall(MAIN, State::Running, 100, "<main> /k.rb:5; Page#render /k.rb:9");
+    assert_eq!(found(&it.profile())[0], finding(Kind::Loading, "loading code", "/k.rb:1", 89));
+}
+
+#[test]
+fn a_tool_that_loads_itself_is_named_without_the_line_of_its_executable() {
+    let mut it = Example::lasting_ms(1_000);
+    let tool = "<main> /usr/bin/tool:5";
+    it.wall(
+        MAIN,
+        State::Running,
+        500,
+        &format!("{tool}; Kernel#require; <top (required)> /g/gems/tool-1.0/lib/tool.rb:7"),
+    );
+    it.wall(MAIN, State::Running, 100, &format!("{tool}; Tool#run /g/gems/tool-1.0/lib/tool.rb:9; Kernel#require; <top (required)> /g/gems/b-1.0/b.rb:1"));
+    it.wall(MAIN, State::Running, 400, &format!("{tool}; Tool#run /g/gems/tool-1.0/lib/tool.rb:9"));
+    let text = found(&it.profile())[0].1.clone();
+    assert!(text.starts_with("loading code, 500 ms of it for tool"), "{text}");
+}
+
+#[test]
 fn loading_code_is_a_part_of_the_time_with_its_gem_and_line() {
     let expected = [
         finding(Kind::Loading, "loading code for rouge", "/k.rb:1", 67),
