@@ -1,5 +1,6 @@
 //! The view into a running process: what its control socket is asked, and what it answers.
 
+pub mod deadline;
 pub mod dump;
 pub mod request;
 pub mod who;
