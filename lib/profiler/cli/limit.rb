@@ -10,7 +10,7 @@ module Profiler
       # @param text [String]
       # @raise [UsageError]
       def initialize(text)
-        name, _, limit = text.rpartition(":")
+        name, _, limit = CLI.text(text).rpartition(":")
         number, unit = limit.strip.match(/\A(\d+(?:\.\d+)?)\s*([a-z%]*)\z/i)&.captures
         if name.strip.empty? || !number || !(unit == "%" || UNITS.key?(unit.downcase))
           raise UsageError, "--max #{text.inspect} is not a limit (allowed: 'METHOD: 5%', 'METHOD: 200ms', 'METHOD: 10MB', '/RE/: 1%')"
