@@ -24,11 +24,12 @@ module Profiler
     # @param keep [Integer] files; the oldest are removed
     # @raise [ArgumentError] for a value that is not allowed
     def initialize(path, format: "pb.gz", keep: 100)
-      raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.to_s.b.split("/").include?("..")
-      raise ArgumentError, "out: #{path.inspect} is not the name of a directory" if path.to_s.empty?
+      path = path.to_path if path.respond_to?(:to_path)
+      raise ArgumentError, "out: #{path.inspect} is not the name of a directory" unless path.is_a?(String) && !path.empty?
+      raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.b.split("/").include?("..")
       raise ArgumentError, "keep: #{keep.inspect} is not an Integer from 1 on" unless keep.is_a?(Integer) && keep.positive?
 
-      @path = File.expand_path(path.to_s)
+      @path = File.expand_path(path)
       @extension = FileName::EXTENSIONS.fetch(format.to_s, format.to_s.delete_prefix("."))
       @keep = keep
       Native.format_of("x.#{@extension}") if defined?(Profile) # raises for what is none
