@@ -268,6 +268,7 @@ module Profiler
     # @return [Hash{Symbol => Numeric, Hash{Hash => Numeric}}] numbers; where a metric has labels, numbers by these
     # @raise [Unsupported] in a Ractor other than the main one
     def metrics
+      Platform.demand_main_ractor # another Ractor cannot load the file of Metrics
       Metrics.read
     end
 

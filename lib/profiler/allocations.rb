@@ -32,6 +32,7 @@ module Profiler
     class << self
       # @api private
       def of(warm_up)
+        check_warm_up(warm_up)
         warm_up.times { yield }
         session = Session.begin({ mode: :allocations, every: 1, threads: :current, depth: 10_000 }, bound: true)
         losses = Native.hook_losses
@@ -48,8 +49,21 @@ module Profiler
       #
       # @param klass [Class, String]
       # @return [String]
+      # @raise [ArgumentError] for a module, which has no instances
       # @api private
-      def name_of(klass) = klass.is_a?(Class) ? Native.class_name(klass) : klass.to_s
+      def name_of(klass)
+        return Native.class_name(klass) if klass.is_a?(Class)
+        raise ArgumentError, "#{klass.inspect} is a module, and has no objects of its own (allowed: a class, or its name)" if klass.is_a?(Module)
+
+        klass.to_s
+      end
+
+      # @param rounds [Integer] how often a block is run before
+      # @raise [ArgumentError]
+      # @api private
+      def check_warm_up(rounds)
+        raise ArgumentError, "warm_up: #{rounds.inspect} is not an Integer from 0 on" unless rounds.is_a?(Integer) && !rounds.negative?
+      end
 
       private
 

@@ -69,7 +69,9 @@ module Profiler
     #
     # @return [Flight]
     # @raise [NotRunning] if none is running
+    # @raise [Unsupported] in a Ractor other than the main one
     def flight
+      Platform.demand_main_ractor
       (Flight.current if defined?(Session)) or raise NotRunning, "no flight recorder is running in this process"
     end
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "cli/encodings"
 require_relative "cli/lines"
 require_relative "nearest"
 require_relative "version"
@@ -51,6 +52,7 @@ module Profiler
     COMMANDS.each { |command, name| autoload name, File.expand_path("cli/#{command}", __dir__) }
 
     class << self
+      include Encodings
       include Lines
 
       # Runs the command line and ends the process with its status.
@@ -65,8 +67,7 @@ module Profiler
       # @param argv [Array<String>]
       # @return [Integer] the exit status
       def run(argv)
-        # Paths are bytes. What is no text in this locale is none for the parser of options either.
-        status = dispatch(argv.map { |it| it.valid_encoding? ? it : it.b })
+        status = dispatch(argv.map { |it| argument(it) })
         $stdout.flush # here, where a broken pipe is noticed
         status
       rescue UsageError => e

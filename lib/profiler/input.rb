@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "store/file_name"
+
 module Profiler
   # The bytes of a file that may be anything.
   #
@@ -13,10 +15,11 @@ module Profiler
     #
     # @param path [String]
     # @return [String] binary
+    # @raise [ArgumentError] for what is no path
     # @raise [SystemCallError] if it cannot be read
     # @raise [FormatError] if it is larger than any profile
     def self.read(path)
-      File.open(path, "rb") do |file|
+      File.open(FileName.of(path), "rb") do |file|
         bytes = String.new
         until file.size > MOST_BYTES || bytes.bytesize > MOST_BYTES
           piece = file.read(PIECE_BYTES)

@@ -16,6 +16,7 @@ module Profiler
       def find(rounds, warm_up, every)
         raise ArgumentError, "rounds: #{rounds.inspect} is not an Integer from 2 on" unless rounds.is_a?(Integer) && rounds >= 2
 
+        Allocations.check_warm_up(warm_up)
         warm_up.times { yield }
         session = Session.begin({ mode: :heap, every: every })
         begin

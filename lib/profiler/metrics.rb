@@ -35,7 +35,6 @@ module Profiler
       # @api private
       # @see Profiler.metrics
       def read
-        Platform.demand_main_ractor
         continuous = Continuous.current if defined?(Session)
         { profiler_info: { { version: VERSION, ruby: RUBY_VERSION, engine: RUBY_ENGINE } => 1 }, **own(defined?(Session) ? Native.totals : NOTHING),
           profiler_continuous: continuous ? 1 : 0, **(continuous ? of_sinks(continuous) : {}) }

@@ -191,7 +191,8 @@ module Profiler
       return [status, headers, body] if hijack&.taken? || recording.discarded?
 
       partial = headers && value_of(headers, "rack.hijack")
-      return [status, named(finish(recording, status), headers, env), body] if body.instance_of?(Array) && !partial # nothing is left to be done
+      is_plain = Array === body && body.instance_of?(Array) # a BasicObject does not respond to instance_of?
+      return [status, named(finish(recording, status), headers, env), body] if is_plain && !partial # nothing is left to be done
 
       finishing = -> { finish(recording, status) }
       if partial

@@ -95,6 +95,8 @@ module Profiler
     # @param limit [Integer]
     # @return [AllocateAtMost]
     def allocate_at_most(limit)
+      # RSpec may load its matchers after this file. With this module they combine by +and+ and +or+.
+      AllocateAtMost.include(::RSpec::Matchers::Composable) if defined?(::RSpec::Matchers::Composable)
       AllocateAtMost.new(limit)
     end
   end

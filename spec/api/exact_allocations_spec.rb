@@ -96,6 +96,7 @@ RSpec.describe "Profiler.allocations_of" do
           it("keeps classes") { expect { 3.times { Object.new } }.to allocate_at_most(0).of(String) }
           it("is negated") { expect { 3.times { Object.new } }.not_to allocate_at_most(2).objects }
           it("breaks") { expect { 3.times { Object.new }; [] }.to allocate_at_most(2).objects }
+          it("is combined") { expect { raise "x" }.to allocate_at_most(50).objects.and raise_error("x") }
         end
       RUBY
     end
@@ -104,11 +105,21 @@ RSpec.describe "Profiler.allocations_of" do
       Dir.mktmpdir do |box|
         File.write("#{box}/a_spec.rb", code)
         result = ruby_child("-S", "rspec", "a_spec.rb", chdir: box)
-        expect(result.out).to include("5 examples, 1 failure")
+        expect(result.out).to include("6 examples, 1 failure")
         expect(result.out).to include("expected the block to allocate at most 2 objects, but it allocated 4:")
         expect(result.out).to match(/3 x Object \(120 bytes\) at .*a_spec\.rb:7 in .*\n.*1 x Array \(40 bytes\) at .*a_spec\.rb:7/)
       end
     end
+  end
+
+  it "refuses what it cannot count" do
+    expect(run_json(<<~RUBY)).to all(start_with("ArgumentError: "))
+      require "profiler/rspec"
+      def error = yield && "none" rescue "\#{$!.class}: \#{$!.message}"
+      print_json([error { Profiler.allocations_of(warm_up: 1.5) { 1 } }, error { Profiler.allocations_of(warm_up: -1) { 1 } },
+                  error { Profiler.leaks(warm_up: -1) { 1 } }, error { Profiler.allocations_of { 1 }.objects(Comparable) },
+                  error { Profiler::AllocationLimit.new(0, of: Comparable) }])
+    RUBY
   end
 
   it "has an assertion for minitest" do

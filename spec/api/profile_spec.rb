@@ -18,6 +18,15 @@ RSpec.describe "Profiler::Profile" do
     evaluate("begin; #{code}; nil; rescue StandardError => e; [e.class.name, e.message]; end")
   end
 
+  it "is read from a path alone, and written to one" do
+    wrong = /is not a path \(allowed: a String, or what responds to to_path\)|out: 5 is not the name of a directory/
+    ["Profiler::Profile.load(file.fileno)", "shop.save(5, format: :pprof)", "Profiler.run(out: 5, format: :pprof) { 1 }",
+     "Profiler.continuous(out: 5)", "Profiler.flight_recorder(out: 5)"].each do |code|
+      expect(raised("file = File.open('/dev/null'); #{code}; file.stat")).to match(["ArgumentError", wrong]), code
+    end
+    expect(evaluate("Profiler::Profile.load(File.open(#{shop.inspect})).totals == shop.totals")).to be(true)
+  end
+
   describe "merge" do
     it "adds up the profiles" do
       one, twice, thrice = evaluate(<<~RUBY)

@@ -114,11 +114,14 @@ RSpec.describe "profiler diff and check" do
 
   it "exit with 3 when profiles cannot be compared, and with 2 for wrong usage" do
     write_run("a", 1)
+    shop = File.expand_path("../fixtures/shop.pb.gz", __dir__)
     {
       %w[a.folded] => [2, /nothing to check: pass --max or --baseline/],
       [",", "--max", "a: 1%"] => [2, /"," names no file/],
       ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is not a limit/],
       ["a.folded", "--max", "Shop#m0: 5 parsecs"] => [2, /is not a limit \(allowed: /],
+      ["a.folded", "--max", "Shop#m0: 5ms"] => [2, /--max 'Shop#m0: 5ms' is not a limit for samples, whose unit is count \(allowed: 5%, a plain number\)/],
+      [shop, "--max", "Order#save: 5MB"] => [2, /'Order#save: 5MB' is not a limit for \w+, whose unit is nanoseconds \(allowed: 5%, 200ms, a plain number\)/],
       ["gone.folded", "--max", "a: 1%"] => [3, /cannot read gone\.folded: No such file/],
       ["a.folded", "--max", "a: 1%", "--type", "wall"] => [3, /the profile has no "wall"/]
     }.each do |arguments, (status, message)|

@@ -46,6 +46,7 @@ RSpec.describe "The command profiler, at its edges" do
     result = profiler("stat", "--json", "--output", "stat.json", "--", ruby, "-e", "warn 7; puts 8")
     expect(result).to have_attributes(code: 0, out: "8\n", err: "7\n")
     expect(JSON.parse(File.read("#{box}/stat.json"))).to include("real_ns", "findings")
+    expect(profiler("stat", "--output", "/dev/full", "--", ruby, "-e", "exit 3")).to have_attributes(code: 3, err: "profiler: cannot write /dev/full: No space left on device\n")
     expect(profiler("stat", "--output", "no/such/file", "--", ruby, "-e", "puts 8")).to have_attributes(code: 1, out: "", err: "profiler: cannot write no/such/file: No such file or directory\n")
   end
 

@@ -42,6 +42,23 @@ RSpec.describe "The control socket, when the process changes" do
     end
   end
 
+  # A call that waits on a socket ends early as a process continues, also without a handler.
+  it "keeps a client that is silent after the process was stopped and continued" do
+    live("ready; wait_for_end") do |pid|
+      client = Profiler::Control::Client.new(socket_of(pid))
+      client.ask(do: "start", bound: true)
+      silent = Socket.unix(socket_of(pid))
+      Process.kill(:STOP, pid)
+      sleep 0.2
+      Process.kill(:CONT, pid)
+      expect(silent.wait_readable(30)).to eq(silent) # it never sent a request, so its time is over
+      expect(silent.read).to eq("")
+      expect(client.ask(do: "stop").last.bytesize).to be > 100
+    ensure
+      client&.close
+    end
+  end
+
   it "touches no file and no socket of an app that closed all descriptors" do
     result = live(<<~RUBY) do |pid|
       # One that has a session, and waits for an answer meanwhile.

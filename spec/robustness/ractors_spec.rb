@@ -20,6 +20,21 @@ RSpec.describe "A Ractor other than the main one" do
     end
   RUBY
 
+  it "is refused what the main one has" do
+    names = %i[run start stop metrics flight flight_recorder continuous control allocations_of leaks]
+    raised = run_quietly(<<~RUBY)
+      ractor = Ractor.new do
+        #{names.inspect}.map do |name|
+          Profiler.public_send(name) { 1 }
+        rescue StandardError, NotImplementedError, Ractor::Error => e
+          e.class.name
+        end
+      end
+      print_json(result_of(ractor))
+    RUBY
+    expect(raised).to eq(["Profiler::Unsupported"] * names.size)
+  end
+
   it "can set labels first, without disturbing those of the main Ractor's fibers" do
     figures = run_quietly(<<~RUBY)
       first = turns { result_of(Ractor.new { Profiler.label(a: 1) { 1 } }) }

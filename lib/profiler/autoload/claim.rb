@@ -65,7 +65,8 @@ module Profiler
       def self.read(path)
         lines = File.readlines(path, chomp: true, mode: "rb")
         used = lines.map { |line| line.match(/\Aused (\d+) (\d+) (\d+)\z/) }.compact # a full disk cuts a line
-        [lines.map { |line| line[/\Awrote (.+)\z/, 1] }.compact, used.map { |it| it.captures.map(&:to_i) }]
+        written = lines.map { |line| line[/\Awrote (.+)\z/, 1] }.compact
+        [written.map { |path| path.force_encoding(Encoding.find("filesystem")) }, used.map { |it| it.captures.map(&:to_i) }]
       end
 
       private

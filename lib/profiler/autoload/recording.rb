@@ -47,7 +47,7 @@ module Profiler
 
       # The working directory, with a slash at the end; nil if it was removed.
       def self.directory
-        File.join(Dir.pwd, "")
+        File.join(Dir.pwd, "").b # whose encoding can be another one than that of a path
       rescue SystemCallError
         nil
       end
@@ -189,7 +189,7 @@ module Profiler
       def summary(profile, written)
         stats = profile.stats
         short = too_short(profile)
-        files = written.map { |path| @directory && path.start_with?(@directory) ? path[@directory.length..-1] : path }
+        files = written.map { |path| @directory && path.b.start_with?(@directory) ? path.byteslice(@directory.bytesize..-1) : path }
         return "#{short} -> #{files.join(", ")}" if short
 
         share = Native.overhead(profile)&.join(" ")

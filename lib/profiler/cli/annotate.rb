@@ -50,7 +50,7 @@ module Profiler
 
         choose_color
         profile = read_busy(path)
-        files = with_file_in_errors(path) { chosen(profile, what) }
+        files = with_file_in_errors(path) { chosen(profile, what && CLI.text(what)) }
         if @json
           type = type_of(profile)
           print_json(file: path, type: type, total: profile.totals.fetch(type, 0), files: files)

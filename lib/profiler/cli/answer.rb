@@ -98,7 +98,7 @@ module Profiler
         return [] if written.empty?
 
         more = @named.size + @others.size - written.size
-        line = "#{NAME} wrote #{written.map { |it| Native.clean(relative(it)) }.join(", ")}#{" and #{number(more)} more of other processes" if more.positive?}"
+        line = "#{NAME} wrote #{written.map { |it| Native.clean(CLI.text(relative(it))) }.join(", ")}#{" and #{number(more)} more of other processes" if more.positive?}"
         quality = qualities.find { |it| line.size + it.size <= width } if @profile
         ["#{line}#{quality}", next_step(width)]
       end
@@ -118,11 +118,14 @@ module Profiler
         file = (@named + @others).find { |it| read_back?(it) }
         return "#{INDENT}profiler view and profiler report read a .pb.gz: --out may be repeated" unless file
 
-        name = file.end_with?(".pb.gz") && relative(file) == File.basename(file) ? "" : " #{Shellwords.escape(relative(file))}"
+        path = CLI.text(relative(file))
+        can_be_typed = path.bytesize == relative(file).bytesize # else bytes of it are no text
+        here = path.end_with?(".pb.gz") && path == File.basename(path)
+        name = here ? "" : " #{Shellwords.escape(path)}"
         command = @profile&.findings&.first&.fetch(:command)&.sub(" FILE", name)
         steps = ["profiler view#{name} opens the page, profiler report#{name} shows the table", "profiler view#{name}; profiler report#{name}"]
         steps.unshift("profiler view#{name}: the page; #{command}", "profiler view#{name}; #{command}") if command
-        step = steps.find { |it| it == Native.clean(it) && INDENT.size + it.size <= width }
+        step = steps.find { |it| (here || can_be_typed) && it == Native.clean(it) && INDENT.size + it.size <= width }
         "#{INDENT}#{step || "profiler view FILE: the page; profiler report FILE: the table"}"
       end
 
@@ -138,8 +141,8 @@ module Profiler
       end
 
       def relative(path)
-        directory = File.join(Dir.pwd, "")
-        path.start_with?(directory) ? path[directory.size..-1] : path
+        directory = File.join(Dir.pwd, "").b # whose encoding is another one in the locale C
+        path.b.start_with?(directory) ? path.byteslice(directory.bytesize..-1) : path
       rescue SystemCallError
         path
       end

@@ -8,7 +8,7 @@ module Profiler
       # @param before [Array<Profile>]
       # @param after [Array<Profile>]
       def initialize(*names, before, after)
-        @names = names.map { |it| it.split(",").reject(&:empty?) }
+        @names = names.map { |it| CLI.files(it) }
         @before = before
         @after = after
       end
@@ -16,7 +16,7 @@ module Profiler
       # @param type [String, nil] the sample type to begin with
       # @return [String] the page
       def page(type: nil)
-        before, after = @names.map { |side| side.map { |it| File.basename(it) } }
+        before, after = @names.map { |side| side.map { |it| CLI.text(File.basename(it)) } }
         title = [before, after].map(&:first).join(" \u2192 ")
         Native.diff_page(@before, @after, { type: type, title: title, before: before, after: after })
       end

@@ -32,7 +32,7 @@ module Profiler
         parser.on("--format FORMAT", "in place of OUT's extension, and required for - (stdout): pprof, html, svg, folded, " \
                                      "speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json or text") { |format| @format = format }
         parser.on("--style STYLE", STYLES) { |style| options[:style] = style }
-        parser.on("--title TEXT", "of a picture or summary") { |text| options[:title] = text }
+        parser.on("--title TEXT", "of a picture or summary") { |text| options[:title] = CLI.text(text) }
         source_option(parser)
         filter_options(parser)
         json_option(parser)

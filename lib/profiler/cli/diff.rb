@@ -56,7 +56,7 @@ module Profiler
         choose_color
         out = picture_file if @out
         before, after = arguments.map { |it| runs(it) }
-        with_file_in_errors(arguments.join(" and ")) do
+        with_file_in_errors(arguments.map { |it| CLI.text(it) }.join(" and ")) do
           if @json then print_json(json_report(arguments, Profile.diff(before, after, type: @type, sort: @sort, absolute: @absolute), limit))
           else puts Native.diff_text(before.map { |it| short(it) }, after.map { |it| short(it) }, { all: @all, limit: limit, markdown: @md, **diff_options })
           end
@@ -68,7 +68,7 @@ module Profiler
       def json_report(arguments, found, limit)
         rows = @all ? found[:changes] : found[:changes].reject { |it| it[:verdict] == "same" }
         rows = rows.first(limit) unless limit.zero?
-        { before_files: arguments[0].split(","), after_files: arguments[1].split(","), sort: @sort, absolute: @absolute ? true : false,
+        { before_files: CLI.files(arguments[0]), after_files: CLI.files(arguments[1]), sort: @sort, absolute: @absolute ? true : false,
           **found, changes: rows }
       end
 

@@ -25,7 +25,7 @@ module Profiler
       # @param directory [String]
       # @return [Array<Source>] in the order of their names, which is that of time
       def self.files(directory)
-        Dir.children(directory).grep(Directory::OURS).grep(/\.pb(\.gz)?\z/).sort.filter_map do |name|
+        Directory.ours_in(directory).grep(/\.pb(\.gz)?\z/).sort.filter_map do |name|
           path = File.join(directory, name)
           stat = File.stat(path)
           Source.new(path, Integer(name[NAME, 1]), stat.size) if stat.file?

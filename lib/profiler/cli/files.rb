@@ -18,7 +18,7 @@ module Profiler
 
       def trim_option(parser)
         parser.on("--trim-path [DIR]", "short paths, so that deploys compare: gem:NAME/..., ruby:..., and relative under DIR; may be repeated") do |root|
-          (@roots ||= []) << root
+          (@roots ||= []) << (root && CLI.path(root))
         end
       end
 

@@ -41,7 +41,7 @@ module Profiler
       end
 
       def pattern(option, text)
-        Regexp.new(text)
+        Regexp.new(CLI.text(text))
       rescue RegexpError => e
         raise UsageError, "#{option} #{text.inspect} is not a regular expression: #{e.message}"
       end
@@ -82,7 +82,7 @@ module Profiler
 
       # Escapes a name: one line, harmless to a terminal, and never empty.
       def clean(name)
-        text = Native.clean(name)
+        text = Native.clean(CLI.text(name))
         text.empty? ? "(no name)" : text
       end
 
@@ -91,7 +91,7 @@ module Profiler
         return newest_file if arguments.empty?
         return arguments.first if arguments.size == 1
 
-        raise UsageError, "one file at a time, not #{arguments.size}: #{arguments.join(" ")} (profiler #{self.class::USAGE})"
+        raise UsageError, "one file at a time, not #{arguments.size}: #{arguments.map { |it| CLI.text(it) }.join(" ")} (profiler #{self.class::USAGE})"
       end
 
       # The newest profile in the working directory; a line on stderr says which.
@@ -111,9 +111,9 @@ module Profiler
         @full_paths ? text : super
       end
 
-      # @return [Array<Profile>] of comma-separated files, each a run of one side
+      # @return [Array<Profile>] of {Encodings#files}, each a run of one side
       def runs(text)
-        files = text.split(",").reject(&:empty?)
+        files = CLI.files(text)
         raise UsageError, "#{text.inspect} names no file" if files.empty?
 
         Progress.new.each("reading", files) { |path| read_filtered(path) }

@@ -89,14 +89,14 @@ module Profiler
           parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
         parser.on("--trim-path [DIR]", "short paths, so that deploys compare: gem:NAME/..., ruby:..., and relative under DIR (default: where the command starts)") do |root|
-          @env[Settings::TRIM_PATH] = root ? File.expand_path(root) : "1"
+          @env[Settings::TRIM_PATH] = root ? File.expand_path(CLI.path(root)) : "1"
         end
         parser.on("--fibers", "label samples with the number of their fiber") { @env[Settings::FIBERS] = "1" }
         parser.on("--timeline", "keep timeline events: about 10 bytes each, the last million (default with .html)") do
           @env[Settings::TIMELINE] = "1"
         end
         parser.on("--start-paused", "record nothing before the signal") { @env[Settings::START_PAUSED] = "1" }
-        parser.on("--label NAME=VALUE", "a label for every sample; may be repeated") { |label| @labels << non_empty("--label", label) }
+        parser.on("--label NAME=VALUE", "a label for every sample; may be repeated") { |label| @labels << CLI.text(non_empty("--label", label)) }
         parser.on("--control", "have a control socket in each process, for profiler ps, dump, top and start") { @env[Settings::CONTROL] = "1" }
         parser.on("--pid PID", "record a process that runs already, for --duration or until Ctrl-C; see profiler ps") { |process| @process = process }
         parser.on("-q", "--quiet", "print nothing at the end") { @env[Settings::QUIET] = "1" }
@@ -181,7 +181,7 @@ module Profiler
       def paths
         outs = @outs.empty? ? [Settings.default_out(@env[Settings::FORMAT])] : @outs
         outs.map do |file|
-          path = File.expand_path(non_empty("--out", file))
+          path = File.expand_path(CLI.path(non_empty("--out", file)))
           raise UsageError, "--out #{path.inspect} contains a line break, which is not supported" if path.include?("\n")
 
           path

@@ -34,14 +34,18 @@ module Profiler
 
       def open_answer
         @color ||= "never"
-        File.open(@answer_file, "w")
+        File.open(@answer_file, "w").tap { |io| io.sync = true } # an error of closing it would replace the command's status
       rescue SystemCallError => e
-        raise Failure, "cannot write #{@answer_file}: #{CLI.reason(e)}"
+        raise Failure, unwritable(e)
       end
 
       def say(text)
         @answer_io ? @answer_io.puts(text) : super
+      rescue SystemCallError => e
+        raise Failure, unwritable(e)
       end
+
+      def unwritable(error) = "cannot write #{@answer_file}: #{CLI.reason(error)}"
 
       def paths
         []

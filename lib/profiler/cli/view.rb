@@ -79,7 +79,7 @@ module Profiler
         # A timeline is drawn in the order of time by default, which shows what was done when.
         @style ||= "flamechart" if @viewer == "svg" && profile.timeline
         options = { type: @type, style: @style, source: @source }.compact
-        name = File.basename(path).sub(/(\.pb)?\.\w+\z/, "")
+        name = CLI.text(File.basename(path)).sub(/(\.pb)?\.\w+\z/, "")
         file = File.join(Dir.mktmpdir("profiler-"), "#{name}#{EXTENSIONS.fetch(@viewer)}")
         write(file, nil, inputs: [path], **options) { profile }
         file
@@ -100,11 +100,12 @@ module Profiler
         files = DirectoryPage.files(directory)
         raise Failure, "#{directory} has no profiles of a continuous session" if files.empty?
 
-        page = DirectoryPage.new(File.basename(File.expand_path(directory)), type: @type)
+        name = CLI.text(File.basename(File.expand_path(CLI.path(directory))))
+        page = DirectoryPage.new(name, type: @type)
         progress = Progress.new
         page.read(files) { |path| progress.step("reading", files.size, path) { readable(path) } }
         progress.clear
-        file = File.join(Dir.mktmpdir("profiler-"), "#{File.basename(File.expand_path(directory))}.html")
+        file = File.join(Dir.mktmpdir("profiler-"), "#{name}.html")
         page.write(file)
         print_json(page.facts(file)) if @json
         file
@@ -125,7 +126,7 @@ module Profiler
 
         file = File.join(Dir.mktmpdir("profiler-"), "diff.html")
         page = Comparison.new(before, after, runs(before), runs(after))
-        with_file_in_errors("#{before} and #{after}") { page.write(file, type: @type) }
+        with_file_in_errors("#{CLI.text(before)} and #{CLI.text(after)}") { page.write(file, type: @type) }
         print_json(page.facts(file)) if @json
         file
       rescue SystemCallError => e

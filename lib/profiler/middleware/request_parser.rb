@@ -21,13 +21,13 @@ module Profiler
       # @return [String, nil]
       def find_in(env)
         header = env[HEADER]
-        return header if header
+        return header.b if header # a client can send any bytes
         return unless @prefix
 
         query = env["QUERY_STRING"]
         return if query.nil? || query.empty?
 
-        query = query.b # a client can send any bytes
+        query = query.b
         pair = query.include?(@prefix) && query.split("&").find { |it| it.start_with?(@prefix) } or return
         options_text = decode(pair.delete_prefix(@prefix))
         # Otherwise the parameter is the app's own.

@@ -9,6 +9,14 @@ module Profiler
     # 20261122T003012.123-4711-9f86d081.pb.gz
     OURS = /\A\d{8}T\d{6}\.\d{3}-\d+-\h{8}\.[\w.]+(?<!\.tmp)\z/.freeze
 
+    # The names of profiles in a directory. A name of somebody else's need not be text.
+    #
+    # @param path [String]
+    # @return [Array<String>]
+    # @raise [SystemCallError]
+    # @api private
+    def self.ours_in(path) = Dir.children(path).select { |name| OURS.match?(name.b) }
+
     attr_reader :path
 
     # @param path [String] created on the first write
@@ -16,11 +24,12 @@ module Profiler
     # @param keep [Integer] files; the oldest are removed
     # @raise [ArgumentError] for a value that is not allowed
     def initialize(path, format: "pb.gz", keep: 100)
-      raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.to_s.split("/").include?("..")
-      raise ArgumentError, "out: #{path.inspect} is not the name of a directory" if path.to_s.empty?
+      path = path.to_path if path.respond_to?(:to_path)
+      raise ArgumentError, "out: #{path.inspect} is not the name of a directory" unless path.is_a?(String) && !path.empty?
+      raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.b.split("/").include?("..")
       raise ArgumentError, "keep: #{keep.inspect} is not an Integer from 1 on" unless keep.is_a?(Integer) && keep.positive?
 
-      @path = File.expand_path(path.to_s)
+      @path = File.expand_path(path)
       @extension = FileName::EXTENSIONS.fetch(format.to_s, format.to_s.delete_prefix("."))
       @keep = keep
       Native.format_of("x.#{@extension}") if defined?(Profile) # raises for what is none
@@ -59,7 +68,7 @@ module Profiler
       return unless File.exist?(@path)
 
       prepare
-      there = Dir.children(@path).grep(OURS)
+      there = Directory.ours_in(@path)
       name = name ? there.find { |it| it == name } : there.max_by { |it| File.mtime(File.join(@path, it)) }
       Profile.load(File.join(@path, name)) if name
     rescue Errno::ENOENT
@@ -74,7 +83,7 @@ module Profiler
       return [] unless File.exist?(@path)
 
       prepare
-      Dir.children(@path).grep(OURS).sort.reverse # a name begins with the time
+      Directory.ours_in(@path).sort.reverse # a name begins with the time
     end
 
     # Creates the directory, and checks it.

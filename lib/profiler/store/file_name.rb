@@ -9,6 +9,18 @@ module Profiler
     EXTENSIONS = { "pprof" => "pb.gz", "text" => "txt" }.freeze
 
     class << self
+      # The path that an option or an argument stands for.
+      #
+      # @param object [String, #to_path]
+      # @return [String]
+      # @raise [ArgumentError] for anything else: Ruby would take a number for a descriptor of the app, and close that
+      def of(object)
+        path = object.respond_to?(:to_path) ? object.to_path : object
+        raise ArgumentError, "#{object.inspect} is not a path (allowed: a String, or what responds to to_path)" unless path.is_a?(String)
+
+        path
+      end
+
       # The path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
       def with_pid(path, pid = Process.pid)
         ending = ending_of(path)

@@ -11,13 +11,13 @@ module Profiler
   class Output
     # @param format [Symbol, String, nil] by the path's extension when nil
     # @param options [Hash] as for {Profile#dump}
-    # @raise [ArgumentError] if the format is not known
+    # @raise [ArgumentError] if the format is not known, or the path is none
     # @raise [SystemCallError] if the place cannot be written to
     def initialize(path, format: nil, source: false, **options)
       @options = options
       @source = source
       # A path is treated as bytes, because expand_path would refuse to join two encodings.
-      @path = File.expand_path(path.to_s.dup.force_encoding(Encoding.find("filesystem")))
+      @path = File.expand_path(FileName.of(path).dup.force_encoding(Encoding.find("filesystem")))
       @path = File.realdirpath(@path) if File.symlink?(@path)
       @format = (format || Native.format_of(@path)).to_s
       Native.check_format(@format)

@@ -42,6 +42,25 @@ RSpec.describe "Profiler::Middleware" do
     end)
   end
 
+  it "takes a header that is no text, and a body that is a BasicObject" do
+    kept = run_json(<<~'RUBY')
+      class Parts < BasicObject
+        def each = yield("x")
+        def respond_to?(name, _ = false) = name == :each
+      end
+      app = ->(_env) { [200, {}, Parts.new] }
+      answers = [{ HTTP_X_PROFILE: "\xFF" }, { HTTP_X_PROFILE: "mode=cpu" }].map do |env|
+        headers, body = get(middleware(app), "", **env).drop(1)
+        parts = []
+        body.each { |part| parts << part }
+        body.close if body.respond_to?(:close)
+        [headers.keys, parts]
+      end
+      print_json(answers: answers, results: RESULTS.size, running: Profiler.running?)
+    RUBY
+    expect(kept).to eq(answers: [[["x-profiler-refused"], ["x"]], [["x-profiler-result"], ["x"]]], results: 1, running: false)
+  end
+
   # Rack 2 lets headers be all that yields pairs.
   it "takes headers of any kind, and leaves them as they are" do
     kept = run_json(<<~'RUBY')

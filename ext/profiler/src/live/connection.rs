@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use profiler_core::live::deadline::{Deadline, LINE};
 use profiler_core::live::request::{Form, Request, LONGEST};
 use profiler_core::live::who::Who;
 
@@ -16,9 +17,7 @@ use crate::shared::CAPTURE;
 use crate::sys::process::age_s;
 use crate::{sampler, threads};
 
-/// The time for a line to arrive once its first byte has, and for the first line.
-const LINE: Duration = Duration::from_secs(5);
-/// The time between two requests.
+/// The time between two requests of a client that has no sessions, and the longest that one call of the system waits.
 const IDLE: Duration = Duration::from_secs(3_600);
 /// The time that a client may take to receive an answer.
 const RECEIVE: Duration = Duration::from_secs(30);
@@ -58,8 +57,8 @@ impl<'server> Connection<'server> {
 
     /// Serves the client until it disconnects.
     pub(super) fn serve(mut self) {
-        let mut patience = LINE;
-        while let Ok(Some(line)) = self.next_line(patience) {
+        let mut silence = Some(LINE);
+        while let Ok(Some(line)) = self.next_line(silence) {
             let answer = match Request::parse(&line) {
                 Ok(request) => self.answer(request),
                 Err(why) => Answer::error(&why),
@@ -67,7 +66,8 @@ impl<'server> Connection<'server> {
             if self.send(&answer).is_err() {
                 break;
             }
-            patience = IDLE;
+            // A session that ends with its connection may run for days, and the client has nothing to say meanwhile.
+            silence = (!self.is_known).then_some(IDLE);
         }
         if self.is_known {
             self.calls.gone(self.number);
@@ -104,13 +104,9 @@ impl<'server> Connection<'server> {
         Answer { head: who.json(), body: Vec::new() }
     }
 
-    /// Returns the next line, with its line end, or `None` if the client has disconnected.
-    fn next_line(&mut self, patience: Duration) -> io::Result<Option<Vec<u8>>> {
-        let mut till = Instant::now() + patience;
-        let mut is_partial = !self.read.is_empty();
-        if is_partial {
-            till = Instant::now() + LINE;
-        }
+    /// Returns the next line, with its end. `None` if the client has gone, or the line is overdue.
+    fn next_line(&mut self, silence: Option<Duration>) -> io::Result<Option<Vec<u8>>> {
+        let mut deadline = Deadline::new(silence, !self.read.is_empty(), Instant::now());
         let mut buffer = [0; 4_096];
         loop {
             if let Some(end) = self.read.iter().position(|it| *it == b'\n') {
@@ -121,18 +117,15 @@ impl<'server> Connection<'server> {
                 self.send(&Answer::error(&format!("the request is longer than {LONGEST} bytes")))?;
                 return Ok(None);
             }
-            let left = till.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(None);
-            }
+            let Some(left) = deadline.left(IDLE, Instant::now()) else { return Ok(None) };
             match self.stream.receive(&mut buffer, left) {
                 Ok(0) => return Ok(None),
-                Ok(count) => self.read.extend(buffer.iter().take(count)),
+                Ok(count) => {
+                    self.read.extend(buffer.iter().take(count));
+                    deadline.received(Instant::now());
+                }
                 Err(why) if is_worth_another_try(&why) => {}
                 Err(why) => return Err(why),
-            }
-            if !is_partial {
-                (is_partial, till) = (true, Instant::now() + LINE);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The view into a running process: the requests to its control socket, and the answers.
 
+pub mod deadline;
 pub mod dump;
 pub mod request;
 pub mod who;
