@@ -120,7 +120,7 @@ RSpec.describe "profiler report" do
       time = /[\d.]+ ms/
       expect(result.out).to match(/\A5 markers of 3 names\n\n +TOTAL +COUNT +MEAN +LARGEST  MARKER\n/)
       expect(result.out).to match(/^ *#{time} +3 +#{time} +#{time}  SQL Item Load: SELECT \?\n +in Object#load_items  -e:2\n/)
-        .and match(/^ *#{time} +1 +#{time} +#{time}  elsewhere\n/).and match(/^ +1 {26}now\n\z/)
+        .and match(/^ *#{time} +1 +#{time} +#{time}  elsewhere\n/).and match(/^ +1 {24}now\n\z/)
       expect(profiler_child("report", marked, "--markers", "--limit", "1").out).to match(/ MARKER\n.* SQL .*\n.*\n2 more names left out \(limit 1\)\n\z/)
     end
 
