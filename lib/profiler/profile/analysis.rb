@@ -65,13 +65,16 @@ module Profiler
           found
         end
 
-        # The ids of functions whose names, or paths if the pattern contains a +/+, match.
+        # The ids of functions whose names, or paths if the pattern contains a +/+, match. A name is that of the profile, or the one that
+        # people read: with the line of a block, or the file of a template.
         #
         # @raise [ArgumentError] if there are none, unless +none+ may be
         def functions_like(profile, pattern, none: false)
           by = pattern_of(pattern)
           in_paths = by.source.include?("/")
-          found = Native.functions(profile).each_with_index.select { |it, _id| it[in_paths ? 1 : 0].match?(by) }.map(&:last)
+          found = Native.functions(profile).each_with_index.select do |(name, path, *, shown), _id|
+            in_paths ? path.match?(by) : name.match?(by) || shown.match?(by)
+          end.map(&:last)
           raise ArgumentError, "no function matches #{pattern.inspect}" if found.empty? && !none
 
           found

@@ -34,6 +34,8 @@ export interface Facts {
   readonly idle: { readonly threads: number; readonly wall_ns: number; readonly rows: readonly number[] };
   /** By function. */
   readonly origins: readonly Origin[];
+  /** By function, the name that people read where it is another: a block has its line, a template is its file. */
+  readonly shown?: Readonly<Record<number, string>>;
   /** A short path for each path that has one. */
   readonly paths: Readonly<Record<string, string>>;
   /** Source files, by path, where they were asked for. */

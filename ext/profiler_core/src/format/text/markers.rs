@@ -3,6 +3,7 @@
 use super::cells::Fit;
 use super::table::push_line;
 use crate::analysis::markers::{marker_sums, MarkerSum};
+use crate::format::display::display_name;
 use crate::profile::{Function, Profile};
 use crate::text::clean;
 use crate::text::units::{count, counted, duration};
@@ -33,11 +34,10 @@ pub fn markers(profile: &Profile, limit: usize, fit: Fit) -> String {
     let shown = if limit == 0 { sums.len() } else { limit.min(sums.len()) };
     for sum in sums.iter().take(shown) {
         push_line(&mut text, &row(&numbers(sum), &fit.cut(&clean(&sum.name), columns(fit, NUMBERS))));
-        let Some(function) = sum.place.and_then(|place| profile.function(place.function)) else { continue };
-        // At the line that it was at, not where it begins.
-        let line = sum.place.map_or(0, |place| place.line);
-        let function = Function { first_line: line, ..function.clone() };
-        let place = fit.function(&function, columns(fit, INDENT + 3), "");
+        let Some((function, line)) = place(profile, sum) else { continue };
+        // The line that it was at, not the one where it begins.
+        let line = format!("{}:{line}", clean(&function.path));
+        let place = fit.placed(&display_name(function), &line, columns(fit, INDENT + 3), "");
         push_line(&mut text, &format!("{:INDENT$}in {place}", ""));
     }
     if shown < sums.len() {
@@ -45,6 +45,11 @@ pub fn markers(profile: &Profile, limit: usize, fit: Fit) -> String {
         push_line(&mut text, &fit.paint().dim(&format!("{rest} left out (limit {shown})")));
     }
     text
+}
+
+fn place<'profile>(profile: &'profile Profile, sum: &MarkerSum) -> Option<(&'profile Function, u32)> {
+    let place = sum.place?;
+    Some((profile.function(place.function)?, place.line))
 }
 
 fn columns(fit: Fit, taken: usize) -> usize {
