@@ -91,7 +91,7 @@ module Profiler
 
     # Whether Active Job counts it.
     def counted_inside?(job)
-      job["wrapped"] && defined?(InRails)
+      job["wrapped"] && defined?(InRails::Jobs)
     end
 
     # Jobs of Active Job come in a wrapper.
