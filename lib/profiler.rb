@@ -32,6 +32,7 @@ module Profiler
   autoload :Flight, "#{__dir__}/profiler/periods/flight"
   autoload :Frame, "#{__dir__}/profiler/sample"
   autoload :Html, "#{__dir__}/profiler/html"
+  autoload :InLibraries, "#{__dir__}/profiler/in_libraries"
   autoload :Input, "#{__dir__}/profiler/input"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"

@@ -324,6 +324,18 @@ module Profiler
       end
     end
 
+    # The markers by name: how many there were, how long they took, and where their threads were meanwhile.
+    #
+    # @param limit [Integer] names; 0 for all
+    # @return [Array<Hash>] +name count total mean largest place+, those with the most time first. Times are in nanoseconds; time in
+    #   nested markers of one name counts in each. +place+ (+name path line+) is the line of the app that their threads were at for most
+    #   of the time; nil without a timeline, or if they were too short.
+    def marker_sums(limit: 30)
+      _marker_sums(checked_limit(limit)).map do |name, count, total, largest, place|
+        { name: name, count: count, total: total, mean: total / count, largest: largest, place: place && %i[name path line].zip(place).to_h }
+      end
+    end
+
     def inspect
       it = stats
       cpu = format(", %.3f s of CPU", it[:cpu_ns] / 1e9) if meta[:modes].include?(:cpu)

@@ -92,7 +92,7 @@ module Profiler
 
     # Returns whether Active Job counts the job.
     def counted_inside?(job)
-      job["wrapped"] && defined?(InRails)
+      job["wrapped"] && defined?(InRails::Jobs)
     end
 
     # Returns the name of a job's class. Jobs of Active Job are in a wrapper.

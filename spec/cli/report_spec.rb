@@ -99,6 +99,57 @@ RSpec.describe "profiler report" do
     end
   end
 
+  describe "with --markers" do
+    let(:marked) do
+      in_box("marked.pb.gz").tap do |path|
+        ruby_child("-e", <<~RUBY, path)
+          require "profiler"
+          def load_items = Profiler.marker("SQL Item Load: SELECT ?") { sleep 0.03 }
+          Profiler.run(mode: :wall, timeline: true, out: ARGV[0]) do
+            Thread.new { Thread.current.name = "aside"; Profiler.marker("elsewhere") { sleep 0.05 } }.join
+            3.times { load_items }
+            Profiler.marker("now")
+          end
+        RUBY
+      end
+    end
+
+    it "lists them by name: how many, how long, and where" do
+      result = profiler_child("report", marked, "--markers", "--full-paths")
+      expect([result.code, result.err]).to eq [0, ""]
+      time = /[\d.]+ ms/
+      expect(result.out).to match(/\A5 markers of 3 names\n\n +TOTAL +COUNT +MEAN +LARGEST  MARKER\n/)
+      expect(result.out).to match(/^ *#{time} +3 +#{time} +#{time}  SQL Item Load: SELECT \?\n +in Object#load_items  -e:2\n/)
+        .and match(/^ *#{time} +1 +#{time} +#{time}  elsewhere\n/).and match(/^ +1 {24}now\n\z/)
+      expect(profiler_child("report", marked, "--markers", "--limit", "1").out).to match(/ MARKER\n.* SQL .*\n.*\n2 more names left out \(limit 1\)\n\z/)
+    end
+
+    it "prints JSON, and only what threads did that --thread selects" do
+      json = JSON.parse(profiler_child("report", marked, "--markers", "--json").out)
+      expect(json.keys).to eq %w[file meta stats markers]
+      expect(json["markers"].map { |it| it.values_at("name", "count") }).to eq [["SQL Item Load: SELECT ?", 3], ["elsewhere", 1], ["now", 1]]
+      expect(json["markers"].first).to include("total" => 90_000_000.., "mean" => 30_000_000.., "largest" => 30_000_000..,
+                                               "place" => { "name" => "Object#load_items", "path" => "-e", "line" => 2 })
+      json = JSON.parse(profiler_child("report", marked, "--markers", "--json", "--thread", "aside").out)
+      expect(json["markers"].map { |it| it["name"] }).to eq %w[elsewhere]
+    end
+
+    it "says what is not there: markers, or their places" do
+      expect(profiler_child("report", recorded, "--markers").out).to eq "markers: none (Profiler.marker and profiler/rails record them)\n"
+      path = in_box("it.pb.gz")
+      ruby_child("-e", "require 'profiler'; Profiler.run(mode: :wall, out: ARGV[0]) { Profiler.marker('it') { sleep 0.01 } }", path)
+      expect(profiler_child("report", path, "--markers").out).to match(/\A1 marker of 1 name\nWithout a timeline .*\n\n.*\n.* it\n\z/)
+    end
+
+    it "excludes other tables" do
+      { %w[--by thread] => "--by and --markers exclude each other", %w[--sort-total] => "--sort-total orders functions, but --markers lists markers: pass one of them" }
+        .each do |options, message|
+          result = profiler_child("report", marked, "--markers", *options)
+          expect([result.code, result.err]).to eq [2, "profiler: #{message}\n"]
+        end
+    end
+  end
+
   describe "colour" do
     # Its output on a terminal.
     def on_terminal(*args, env: {})

@@ -203,5 +203,5 @@ describe("a fragment", () => {
 
 function key(of: number): string {
   const { functions } = page.model.profile;
-  return `${functions.name[of]} ${functions.path[of]}:${functions.firstLine[of]}`;
+  return `${page.model.names.name(of)} ${functions.path[of]}:${functions.firstLine[of]}`;
 }

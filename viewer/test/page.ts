@@ -95,9 +95,11 @@ export interface DiffRow {
   readonly significant: boolean;
 }
 
-/** `profiler diff BEFORE AFTER --json` with all rows. */
+/** `profiler diff BEFORE AFTER --json` with all rows, and the names of its table: without the lines of blocks, as versions differ in these. */
 export function diff({ before, after }: Pick<TwoSided, "before" | "after">, ...options: string[]): { before: number; after: number; changes: DiffRow[] } {
-  return JSON.parse(said("diff", before.join(), after.join(), "--json", "--all", "--limit", "0", ...options)) as { before: number; after: number; changes: DiffRow[] };
+  const found = JSON.parse(said("diff", before.join(), after.join(), "--json", "--all", "--limit", "0", ...options)) as { before: number; after: number; changes: DiffRow[] };
+  const names = new Map([...before, ...after].flatMap((it) => [...displayed(it)]));
+  return { ...found, changes: found.changes.map((row) => ({ ...row, name: (names.get(keyOf(row)) ?? row.name).replace(/^(.* in <.*> .+):\d+$/, "$1") })) };
 }
 
 function block(html: string, id: string): string {
@@ -106,7 +108,7 @@ function block(html: string, id: string): string {
   return found[1]!;
 }
 
-/** A row of the report, with its place. */
+/** A row of the report as people read it, with its place. */
 export interface ReportRow {
   readonly name: string;
   readonly path: string;
@@ -115,9 +117,10 @@ export interface ReportRow {
   readonly total: number;
 }
 
-/** `profiler report FILE --json` with all rows. */
+/** `profiler report FILE --json` with all rows, and the names of its table. */
 export function report(file: string, ...options: string[]): { top: ReportRow[] } {
-  return JSON.parse(said("report", file, "--json", "--limit", "0", ...options)) as { top: ReportRow[] };
+  const { top } = JSON.parse(said("report", file, "--json", "--limit", "0", ...options)) as { top: ReportRow[] };
+  return { top: top.map((row) => ({ ...row, name: displayed(file).get(keyOf(row)) ?? row.name })) };
 }
 
 /** A value of a label in the report, with its requests where they were counted. */
@@ -145,6 +148,8 @@ export function annotated(file: string, path: string, ...options: string[]): Map
 /** A call of `profiler tree`. */
 export interface Call {
   readonly name: string;
+  readonly path: string;
+  readonly first_line: number;
   readonly self: number;
   readonly total: number;
   readonly children: readonly Call[];
@@ -153,8 +158,26 @@ export interface Call {
 /** `profiler tree FILE --json` with all calls, as one that calls the others. */
 export function tree(file: string, ...options: string[]): Call {
   const { total, tree: children } = JSON.parse(said("tree", file, "--json", "--all", "--min", "0", ...options)) as { total: number; tree: Call[] };
-  return { name: "all", self: 0, total, children };
+  const named = (call: Call): Call => ({ ...call, name: displayed(file).get(keyOf(call)) ?? call.name, children: call.children.map(named) });
+  return { name: "all", path: "", first_line: 0, self: 0, total, children: children.map(named) };
 }
+
+const keyOf = ({ name, path, first_line }: { readonly name: string; readonly path: string; readonly first_line: number }) => JSON.stringify([name, path, first_line]);
+const shown = new Map<string, Map<string, string>>();
+
+/** The names that people read, by function: JSON has the names of the data, tables and pages have these. */
+function displayed(file: string): Map<string, string> {
+  let names = shown.get(file);
+  if (!names) {
+    const functions = JSON.parse(ruby("-r", "profiler", "-r", "json", "-e", "puts JSON.generate(Profiler::Native.functions(Profiler::Profile.load(ARGV[0])))", file)) as [string, string, number, boolean, string][];
+    names = new Map(functions.map(([name, path, first_line, , read]) => [keyOf({ name, path, first_line }), read]));
+    shown.set(file, names);
+  }
+  return names;
+}
+
+/** The table of `profiler report FILE` as text, in lines of any length. */
+export const reportText = (file: string): string => said("report", file, "--full-paths", "--limit", "0");
 
 const answers = new Map<string, string>();
 

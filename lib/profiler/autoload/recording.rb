@@ -31,6 +31,7 @@ module Profiler
         Control.beside(**settings.control) if settings.control?
         return if settings.control_only?
 
+        InLibraries.watch
         # The claim is for those that inherit the environment.
         return new(settings, Claim.new(env)) unless settings.continuous? || settings.flight?
 

@@ -19,6 +19,7 @@ module Profiler
         profiler report profile.pb.gz --app-only --ignore 'Logger'
         profiler report profile.pb.gz --by thread
         profiler report profile.pb.gz --method 'Order#save'
+        profiler report profile.pb.gz --markers --limit 10
         profiler report profile.pb.gz --md >> "$GITHUB_STEP_SUMMARY"
         profiler report profile.pb.gz --color=always | less -R
         profiler report profile.pb.gz --json | jq -r '.top[] | "\\(.self) \\(.name)"'
@@ -39,13 +40,15 @@ module Profiler
         filter_options(parser)
         idle_option(parser)
         parser.on("--sort-total", "sort by total weight, which includes callees") { @sort = :total }
-        parser.on("--limit N", "functions or values to list; 0 for all (default 30)") { |value| @limit = value }
+        parser.on("--limit N", "functions, values or names to list; 0 for all (default 30)") { |value| @limit = value }
         parser.on("--by LABEL", "list the values of a label, or thread, state, package, gem, file or class, with their heaviest functions and requests") { |label| @by = label }
         parser.on("--method RE", "details of such methods: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
         parser.on("--requires", "list the files that were loaded, under those that required them, and the sums by package; --limit 0 for all") { @requires = true }
+        parser.on("--markers", "list the markers by name, as SQL statements: how many, how long, and with a timeline where") { @markers = true }
         full_paths_option(parser)
         parser.on("--json", "print JSON: file, findings, sort, meta, stats and top (with --by: file, by, meta, stats and values; " \
-                            "with --method: file, type, total and methods); times are nanoseconds") { @json = true }
+                            "with --method: file, type, total and methods; with --markers: file, meta, stats and markers); " \
+                            "times are nanoseconds") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
       end
@@ -65,7 +68,9 @@ module Profiler
 
         raise UsageError, "--requires has no JSON: its tree is a text" if @requires && @json
 
-        selected = { "--by" => @by, "--method" => @method, "--md" => @md, "--requires" => @requires }.compact.keys
+        raise UsageError, "--sort-total orders functions, but --markers lists markers: pass one of them" if @markers && @sort == :total
+
+        selected = { "--by" => @by, "--method" => @method, "--md" => @md, "--requires" => @requires, "--markers" => @markers }.compact.keys
         raise UsageError, "#{selected.join(" and ")} exclude each other" if selected.size > 1
         raise UsageError, "--md and --json exclude each other" if @md && @json
       end
@@ -73,6 +78,7 @@ module Profiler
       def show(path, profile, limit)
         if @method then show_methods(path, profile, limit)
         elsif @requires then puts Native.requires_text(profile, { all: limit.zero?, **table_options.except(:type) })
+        elsif @markers && !@json then puts Native.markers_text(profile, { limit: limit, **table_options.except(:type) })
         elsif @json then print_json(json_report(path, profile, limit))
         elsif @md then puts short(profile).dump(:markdown, limit: limit, type: @type)
         else
@@ -92,6 +98,7 @@ module Profiler
       def json_report(path, profile, limit)
         header = { meta: profile.meta, stats: profile.stats }
         return { file: path, by: @by, **header, values: profile.by(@by, limit: limit, type: @type) } if @by
+        return { file: path, **header, markers: profile.marker_sums(limit: limit) } if @markers
 
         { file: path, findings: profile.findings, sort: @sort, **header, top: profile.top(limit: limit, sort: @sort, type: @type) }
       end

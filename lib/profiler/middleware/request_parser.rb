@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../nearest"
+
 module Profiler
   class Middleware
     # Parses the profile options of a request: +?profile=wall+, or the header <tt>X-Profile: mode=cpu,wall;interval=500</tt>.
@@ -8,8 +10,12 @@ module Profiler
       HEADER = "HTTP_X_PROFILE"
       MODES = %w[cpu wall allocations object heap retained].freeze
       NUMBERS = %w[interval every].freeze
+      # What a word alone may be in place of a mode; see {Shown}.
+      NAMES = [Shown::LAST, Index::LIST].freeze
       LONGEST = 200
-      private_constant :LONGEST
+      # No longer word can be near a name, so that its distance is not computed.
+      LONGEST_WORD = 16
+      private_constant :NAMES, :LONGEST, :LONGEST_WORD
 
       # @param parameter [String, nil] of the query; nil: only the header counts
       def initialize(parameter)
@@ -31,7 +37,7 @@ module Profiler
         pair = query.include?(@prefix) && query.split("&").find { |it| it.start_with?(@prefix) } or return
         options_text = decode(pair.delete_prefix(@prefix))
         # Otherwise the parameter is the app's own.
-        options_text if MODES.include?(options_text[/\A(?:mode=)?(\w+)/, 1]) || Shown.name?(options_text)
+        options_text if Shown.name?(options_text) || mode_meant?(options_text)
       end
 
       # @param options_text [String]
@@ -49,6 +55,18 @@ module Profiler
 
       private
 
+      # Whether it begins with a mode, a misspelt one included.
+      def mode_meant?(options_text)
+        return true if options_text.start_with?("mode=")
+
+        word = options_text[/\A\w+/]
+        MODES.include?(word) || (word && nearest(word) ? true : false)
+      end
+
+      def nearest(word)
+        Nearest.of(word.downcase, MODES + NAMES) if word.size <= LONGEST_WORD
+      end
+
       def option(name, value)
         case name
         when "mode" then [:mode, value.split(",").map { |it| mode(it) }]
@@ -59,9 +77,11 @@ module Profiler
       end
 
       def mode(name)
-        raise ArgumentError, "#{name.inspect} is not a mode (allowed: #{MODES.join(", ")})" unless MODES.include?(name)
+        return name.to_sym if MODES.include?(name)
 
-        name.to_sym
+        nearest = nearest(name)
+        meant = ": did you mean #{nearest}?" if nearest && nearest != name # the list was not requested by GET
+        raise ArgumentError, "#{name.inspect} is not a mode#{meant} (allowed: #{MODES.join(", ")})"
       end
 
       def decode(text)

@@ -16,7 +16,7 @@ module Profiler
       MINUTE = 60
       private_constant :METHODS, :OTHER, :MOST, :MINUTE
 
-      # @param route [#call, nil] called with the env; returns the route; by default that of Rails or Sinatra
+      # @param route [#call, nil] called with the env; returns the route; by default that of Rails, Sinatra or Grape
       def initialize(route)
         raise ArgumentError, "route: #{route.inspect} does not respond to call" unless route.nil? || route.respond_to?(:call)
 
@@ -67,6 +67,13 @@ module Profiler
         path.empty? ? "/" : PathPattern.text(path)
       end
 
+      # @param env [Hash]
+      # @return [String, nil] the route that Grape has found
+      def self.of_grape(env)
+        route = env["grape.routing_args"]&.[](:route_info)
+        route.pattern.origin if route.respond_to?(:pattern) && route.pattern.respond_to?(:origin)
+      end
+
       private
 
       def note(place, found)
@@ -107,7 +114,7 @@ module Profiler
         return @route.call(env)&.to_s if @route
 
         sinatra = env["sinatra.route"]
-        env["action_dispatch.route_uri_pattern"] || (sinatra && sinatra.split(" ", 2).last)
+        env["action_dispatch.route_uri_pattern"] || (sinatra && sinatra.split(" ", 2).last) || Route.of_grape(env)
       end
 
       # +users#show+ of Rails, as far as it exists, or the method and the route.

@@ -65,13 +65,16 @@ module Profiler
           found
         end
 
-        # Returns the ids of functions whose names match, or whose paths do if the pattern contains a +/+.
+        # Returns the ids of functions whose names match, or whose paths do if the pattern contains a +/+. A function matches by the name in
+        # the profile, or by the one for people, which has the line of a block or the file of a template.
         #
         # @raise [ArgumentError] if there are none, unless +none+ allows that
         def functions_like(profile, pattern, none: false)
           by = pattern_of(pattern)
           in_paths = by.source.include?("/")
-          found = Native.functions(profile).each_with_index.select { |it, _id| it[in_paths ? 1 : 0].match?(by) }.map(&:last)
+          found = Native.functions(profile).each_with_index.select do |(name, path, *, shown), _id|
+            in_paths ? path.match?(by) : name.match?(by) || shown.match?(by)
+          end.map(&:last)
           raise ArgumentError, "no function matches #{pattern.inspect}" if found.empty? && !none
 
           found

@@ -103,6 +103,19 @@ RSpec.describe "Profiler::Middleware" do
     expect(profiles).to eq(0)
   end
 
+  it "says which mode was meant by a misspelt one" do
+    refused, profiles = run_json(<<~RUBY)
+      refused = %w[wal CPU alocations;every=10 mode=nonsense lst cpu,hepa].map { |it| get(middleware, "profile=" + it)[1]["x-profiler-refused"] }
+      refused << get(middleware, HTTP_X_PROFILE: "wal")[1]["x-profiler-refused"]
+      ignored = ["alice", "w" * 4_000].map { |it| get(middleware, "profile=" + it)[1]["x-profiler-refused"] }
+      print_json([refused + ignored, RESULTS.size])
+    RUBY
+    reason = ->(name, meant) { "#{name.inspect} is not a mode#{": did you mean #{meant}?" if meant} (allowed: cpu, wall, allocations, object, heap, retained)" }
+    expect(refused).to eq([reason["wal", "wall"], reason["CPU", "cpu"], reason["alocations", "allocations"], reason["nonsense", nil], reason["lst", "last"],
+                           reason["hepa", "heap"], reason["wal", "wall"], nil, nil])
+    expect(profiles).to eq(0)
+  end
+
   it "profiles a body to its end, and leaves it as the app created it" do
     expect(run_json(<<~RUBY)).to match(
       body = Class.new do

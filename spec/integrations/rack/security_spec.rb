@@ -22,13 +22,13 @@ RSpec.describe "Profiler::Middleware without permission" do
       ENV["RACK_ENV"] = "development"
       untouched += [{ permit: ->(env) { false } }, { permit: ->(env) { nil } }, { token: TOKEN }].map { |it| untouched?(get(middleware(**it))) }
       # Nor does nonsense, which is refused only with permission.
-      untouched += ["profile=cpu;interval=1", "profile=cpu;nonsense=1", "profile=\\xff;"].map { |it| untouched?(get(middleware(token: TOKEN), it)) }
+      untouched += ["profile=cpu;interval=1", "profile=cpu;nonsense=1", "profile=wal", "profile=\\xff;"].map { |it| untouched?(get(middleware(token: TOKEN), it)) }
       ENV.update("RACK_ENV" => "development", "RAILS_ENV" => "production")
       untouched << untouched?(get(middleware))
       ENV.delete("RAILS_ENV")
       print_json([untouched, untouched?(get(middleware))])
     RUBY
-    expect(changed).to eq([[true] * 12, false])
+    expect(changed).to eq([[true] * 13, false])
   end
 
   it "reads the token from its header alone" do

@@ -34,6 +34,8 @@ export interface Facts {
   readonly idle: { readonly threads: number; readonly wall_ns: number; readonly rows: readonly number[] };
   /** The origin of each function. */
   readonly origins: readonly Origin[];
+  /** The names for people, by function, where they differ: a block has its line, and a template is its file. */
+  readonly shown?: Readonly<Record<number, string>>;
   /** The short path for each path that has one. */
   readonly paths: Readonly<Record<string, string>>;
   /** The source files by path, if they were requested. */

@@ -23,7 +23,7 @@ export class Names {
     private readonly profile: Profile,
     private readonly facts: Facts,
   ) {
-    this.all = [...profile.functions.name.map(clean), ...profile.states.map((it) => LEAVES[it] ?? "")];
+    this.all = [...profile.functions.name.map((name, of) => clean(facts.shown?.[of] ?? name)), ...profile.states.map((it) => LEAVES[it] ?? "")];
     this.count = this.all.length;
     this.marks = new Int32Array(this.count).fill(-1);
     this.rank = new Uint32Array(this.count);

@@ -25,6 +25,7 @@ export interface Opened {
 export function twoPeriods(before: Opened, after: Opened): Model {
   const places = new Map<string, number>();
   const origins: Origin[] = [];
+  const shown: Record<number, string> = {};
   const functionsOf = ({ profile: { functions }, facts }: Opened) =>
     functions.name.map((name, of) => {
       const key = `${name}\n${functions.path[of]!}\n${functions.firstLine[of]!}`;
@@ -32,6 +33,8 @@ export function twoPeriods(before: Opened, after: Opened): Model {
       if (place === undefined) {
         places.set(key, (place = places.size));
         origins.push(facts.origins[of] ?? "synthetic");
+        const name = facts.shown?.[of];
+        if (name !== undefined) shown[place] = name;
       }
       return place;
     });
@@ -43,6 +46,7 @@ export function twoPeriods(before: Opened, after: Opened): Model {
     findings: [],
     idle: { threads: 0, wall_ns: 0, rows: [] },
     origins,
+    shown,
     paths: { ...before.facts.paths, ...after.facts.paths },
     comparison: { runs, changes: [] },
   };

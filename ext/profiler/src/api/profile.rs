@@ -298,11 +298,13 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("ranking", function!(Profile::ranking, 3))?;
     native.define_singleton_method("tree_text", function!(Profile::tree_text, 2))?;
     native.define_singleton_method("requires_text", function!(Profile::requires_text, 2))?;
+    native.define_singleton_method("markers_text", function!(Profile::markers_text, 2))?;
     native.define_singleton_method("methods_text", function!(Profile::methods_text, 3))?;
     native.define_singleton_method("sources_text", function!(Profile::sources_text, 3))?;
     native.define_singleton_method("lines", function!(Profile::lines, 2))?;
     native.define_singleton_method("rows", function!(Profile::rows, 1))?;
     class.define_private_method("_markers", method!(Profile::markers, 0))?;
+    class.define_private_method("_marker_sums", method!(Profile::marker_sums, 1))?;
     class.define_private_method("_timeline_size", method!(Profile::timeline_size, 0))?;
     native.define_singleton_method("timeline_chunk", function!(Profile::timeline_chunk, 2))?;
     class.define_private_method("_top", method!(Profile::top, 3))?;

@@ -4,7 +4,7 @@
 use super::code_origin::Origin;
 use super::sum::Sum;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
-use crate::profile::{Frame, Function, Node, Note, Profile, Requests};
+use crate::profile::{Frame, Function, Node, Note, Profile, Requests, Thread};
 
 /// The frame in place of a stack of which no frame is left.
 const HIDDEN: &str = "(hidden)";
@@ -30,8 +30,10 @@ pub struct Filter {
 #[must_use]
 pub fn filter(profile: &Profile, by: &Filter) -> Profile {
     let mut part = profile.clone();
-    if by.threads.is_some() {
+    if let Some(threads) = &by.threads {
         part.requests = Requests::default(); // no request knows its thread
+        let is_kept = |it: &Thread| threads.iter().any(|thread| profile.threads.get(*thread) == Some(it));
+        part.markers.retain(|marker| is_kept(&marker.thread));
     }
     let focus = by.focus.as_ref().map(|it| set(profile, it));
     let ignore = set(profile, &by.ignore);

@@ -15,6 +15,7 @@ pub mod group_by;
 pub mod gvl_blame;
 pub mod idle;
 mod loading;
+pub mod markers;
 pub mod merge;
 pub mod method;
 pub mod overhead;

@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::display::display_name;
+use super::display::clean_name;
 use super::Options;
 use crate::error::Error;
 use crate::ids::{FunctionId, Id};
@@ -61,7 +61,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
             continue;
         };
         writeln!(out, "\nfl={}", files.of(id, || file(function)))?;
-        writeln!(out, "fn={}", functions.of(id, || display_name(function).into_owned()))?;
+        writeln!(out, "fn={}", functions.of(id, || clean_name(function).into_owned()))?;
         for (line, weights) in &costs.own {
             writeln!(out, "{line}{}", numbers(types, weights))?;
         }
@@ -69,7 +69,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
             let id = *callee;
             let Some(callee) = profile.function(id) else { continue };
             writeln!(out, "cfi={}", files.of(id, || file(callee)))?;
-            writeln!(out, "cfn={}", functions.of(id, || display_name(callee).into_owned()))?;
+            writeln!(out, "cfn={}", functions.of(id, || clean_name(callee).into_owned()))?;
             writeln!(out, "calls={} {}", weights.get(SampleType::Samples).max(1), callee.first_line)?;
             writeln!(out, "{line}{}", numbers(types, weights))?;
         }

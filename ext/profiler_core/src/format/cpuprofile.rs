@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::display::display_name;
+use super::display::clean_name;
 use super::json_out::{comma, json, numbers};
 use super::sample_series::Series;
 use super::{length, threads, Options};
@@ -151,7 +151,7 @@ impl<'profile> Tree<'profile> {
                 }
                 Call::Function(id) => match self.profile.function(*id) {
                     Some(function) => {
-                        json(out, &display_name(function))?;
+                        json(out, &clean_name(function))?;
                         (function.path.as_str(), i64::from(function.first_line) - 1)
                     }
                     None => {

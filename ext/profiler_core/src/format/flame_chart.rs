@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 
+use super::display::display_name;
 use super::folded::{Names, Stack};
 use super::length::{self, Lengths};
 use super::sample_series::Series;
@@ -46,7 +47,7 @@ pub(super) fn in_time(
     }
     let calls = Calls::of(profile);
     let entries = entries(profile, of, &calls);
-    let names = Names::new(profile, of, thread_frames);
+    let names = Names::new(profile, of, thread_frames, display_name);
     let named = |it: &Entry| (names.call(&calls, it.call, it.thread), it.weight);
     let lengths = Lengths::new(profile, calls.all.iter().map(|it| (it.caller, Some(it.function))));
     if entries.len() <= MOST {

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::rc::Rc;
 
-use super::display::display_name;
+use super::display::{clean_name, Spelling};
 use super::length::{self, Lengths};
 use super::threads::UNNAMED;
 use super::{Options, ThreadFrames};
 use crate::analysis::call_tree::Calls;
 use crate::error::Error;
 use crate::ids::{FunctionId, Id};
-use crate::profile::{Function, Profile, Sample, SampleType, Thread};
+use crate::profile::{Profile, Sample, SampleType, Thread};
 use crate::text::clean;
 
 /// Writes the lines.
@@ -25,7 +25,7 @@ use crate::text::clean;
 /// type, and [`Error::TooLong`].
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
-    for (stack, weight) in fold(profile, of, options.thread_frames, length::IN_A_FILE)? {
+    for (stack, weight) in fold(profile, of, options.thread_frames, clean_name, length::IN_A_FILE)? {
         writeln!(out, "{} {weight}", stack.join(";"))?;
     }
     Ok(())
@@ -34,8 +34,8 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 /// The names of a stack's frames, root first.
 pub(super) type Stack = Vec<Rc<str>>;
 
-/// Returns each distinct stack that has weight, and the weight. They are ordered frame by frame, so that
-/// stacks with the same beginning are adjacent. (If ordered by line, `save!` would come between `save` and
+/// Returns each distinct stack that has weight, in that spelling, and the weight. They are ordered frame by
+/// frame, so that stacks with the same beginning are adjacent. (If ordered by line, `save!` would come between `save` and
 /// its callees.)
 ///
 /// # Errors
@@ -44,11 +44,12 @@ pub(super) fn fold(
     profile: &Profile,
     of: SampleType,
     thread_frames: ThreadFrames,
+    spelling: Spelling,
     most: u64,
 ) -> Result<BTreeMap<Stack, u64>, Error> {
     let weighs = || profile.samples.iter().filter(|it| it.weights.get(of) > 0);
     Lengths::of_stacks(profile).check(weighs().map(|it| it.stack.index()), most)?;
-    let names = Names::new(profile, of, thread_frames);
+    let names = Names::new(profile, of, thread_frames, spelling);
     let mut stacks: BTreeMap<Stack, u64> = BTreeMap::new();
     for sample in weighs() {
         let sum = stacks.entry(names.sample(profile, sample)).or_default();
@@ -65,7 +66,12 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(profile: &Profile, of: SampleType, thread_frames: ThreadFrames) -> Self {
+    pub(super) fn new(
+        profile: &Profile,
+        of: SampleType,
+        thread_frames: ThreadFrames,
+        spelling: Spelling,
+    ) -> Self {
         let with_threads = match thread_frames {
             ThreadFrames::Always => true,
             ThreadFrames::Never => false,
@@ -77,7 +83,7 @@ impl Names {
             }
         };
         Self {
-            functions: profile.functions.iter().map(|it: &Function| frame(display_name(it))).collect(),
+            functions: profile.functions.iter().map(|it| frame(spelling(it))).collect(),
             threads: profile.threads.iter().map(thread_name).collect(),
             with_threads,
         }

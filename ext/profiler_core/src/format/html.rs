@@ -11,6 +11,7 @@ mod periods;
 pub use comparison::{write_comparison, Run};
 pub use periods::{write_periods, Period};
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -19,6 +20,7 @@ use base64::write::EncoderWriter;
 use serde::Serialize;
 
 use self::comparison::Comparison;
+use super::display::{display_name, Spelling};
 use super::read::page::FILE;
 use super::text::facts;
 use super::{pprof, read, Options};
@@ -27,7 +29,7 @@ use crate::analysis::findings::{findings, Finding};
 use crate::analysis::idle::idle;
 use crate::analysis::trim_paths;
 use crate::error::Error;
-use crate::profile::{Profile, SampleType};
+use crate::profile::{Function, Profile, SampleType};
 
 const PAGE: &str = include_str!("../../../../viewer/page.html");
 /// The version of the profiler that writes the page.
@@ -88,6 +90,7 @@ struct Facts<'profile> {
     header: Vec<String>,
     idle: IdleRows,
     origins: Vec<&'static str>,
+    shown: BTreeMap<usize, String>,
     paths: BTreeMap<&'profile str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<Comparison>,
@@ -101,7 +104,7 @@ struct Found<'profile> {
     of: &'static str,
     weight: u64,
     share: Option<f64>,
-    name: Option<&'profile str>,
+    name: Option<Cow<'profile, str>>,
     path: Option<&'profile str>,
     line: Option<u32>,
     command: String,
@@ -133,10 +136,23 @@ impl<'profile> Facts<'profile> {
                 rows: (0..profile.samples.len()).filter(|row| idle.has(*row)).collect(),
             },
             origins: functions.iter().map(|it| Origin::of(it).name()).collect(),
+            shown: shown_names(functions.iter(), display_name),
             paths: functions.iter().filter_map(|it| short(&it.path)).collect(),
             comparison: None,
         }
     }
+}
+
+/// The names in this spelling of the functions whose own names are others, by index.
+fn shown_names<'profile>(
+    functions: impl Iterator<Item = &'profile Function>,
+    spelling: Spelling,
+) -> BTreeMap<usize, String> {
+    let shown = functions.enumerate().map(|(place, it)| (place, spelling(it), &it.name));
+    shown
+        .filter(|(_, shown, name)| shown != *name)
+        .map(|(place, shown, _)| (place, shown.into_owned()))
+        .collect()
 }
 
 impl<'profile> Found<'profile> {
@@ -148,7 +164,7 @@ impl<'profile> Found<'profile> {
             of: finding.of.name_and_unit().0,
             weight: finding.weight,
             share: finding.share,
-            name: function.map(|it| it.name.as_str()),
+            name: function.map(display_name),
             path: function.map(|it| it.path.as_str()),
             line: finding.place.map(|it| it.line).filter(|it| *it > 0),
             command: finding.command,

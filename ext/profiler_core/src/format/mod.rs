@@ -35,6 +35,7 @@ use std::io::Write;
 use crate::error::Error;
 use crate::profile::Profile;
 
+pub use display::display_name;
 pub use options::{Options, Style, TextOptions, ThreadFrames};
 pub use read::{read, LIMIT_BYTES};
 pub use registry::Format;

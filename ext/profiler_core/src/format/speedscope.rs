@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::io::{BufWriter, Write};
 
-use super::display::display_name;
+use super::display::clean_name;
 use super::json_out::{comma, json, numbers};
 use super::sample_series::Series;
 use super::{length, threads, Options};
@@ -40,7 +40,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let functions = order.iter().filter_map(|it| profile.function(*it));
     for (place, function) in functions.enumerate() {
         write!(out, "{}{{\"name\":", comma(place))?;
-        json(&mut out, &display_name(function))?;
+        json(&mut out, &clean_name(function))?;
         if !function.path.is_empty() {
             write!(out, r#","file":"#)?;
             json(&mut out, &function.path)?;

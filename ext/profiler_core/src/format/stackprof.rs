@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write};
 
 use serde_json::{json, Map, Value};
 
-use super::display::display_name;
+use super::display::clean_name;
 use super::json_out::{comma, numbers};
 use super::sample_series::Series;
 use super::Options;
@@ -155,7 +155,7 @@ fn frame(row: &Row, function: &Function) -> Value {
     let lines: BTreeMap<String, (u64, u64)> =
         row.lines.iter().map(|(line, both)| (line.to_string(), *both)).collect();
     json!({
-        "name": display_name(function),
+        "name": clean_name(function),
         "file": function.path,
         "line": (function.first_line > 0).then_some(function.first_line),
         "total_samples": row.total,

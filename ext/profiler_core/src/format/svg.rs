@@ -9,6 +9,7 @@ use std::rc::Rc;
 use inferno::flamegraph::color::{BackgroundColor, PaletteMap};
 use inferno::flamegraph::{self, Direction};
 
+use super::display::{display_name, name_in_versions};
 use super::{disclosure, flame_chart, folded, length, palette, Options, Style, ThreadFrames};
 use crate::analysis::state_leaves::with_state_leaves;
 use crate::error::Error;
@@ -47,7 +48,8 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
             .map(|(stack, weight)| line(stack, &weight.to_string()))
             .collect(),
         style => {
-            let mut stacks = folded::fold(profile, of, options.thread_frames, length::IN_MEMORY)?;
+            let mut stacks =
+                folded::fold(profile, of, options.thread_frames, display_name, length::IN_MEMORY)?;
             if style == Style::Reverse {
                 stacks = reversed(stacks);
             }
@@ -72,10 +74,12 @@ pub fn write_difference(
 ) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let mut pairs: BTreeMap<folded::Stack, (u64, u64)> = BTreeMap::new();
-    for (stack, weight) in folded::fold(base, of, ThreadFrames::Never, length::IN_MEMORY)? {
+    for (stack, weight) in folded::fold(base, of, ThreadFrames::Never, name_in_versions, length::IN_MEMORY)? {
         pairs.entry(stack).or_default().0 = (weight as f64 * scale).round() as u64;
     }
-    for (stack, weight) in folded::fold(profile, of, ThreadFrames::Never, length::IN_MEMORY)? {
+    for (stack, weight) in
+        folded::fold(profile, of, ThreadFrames::Never, name_in_versions, length::IN_MEMORY)?
+    {
         pairs.entry(stack).or_default().1 = weight;
     }
     let lines = pairs
@@ -213,6 +217,8 @@ fn escape(text: &str) -> String {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::analysis::example::{Example, MAIN};
+    use crate::record::State;
 
     #[test]
     fn escapes_frames_that_read_as_counts_or_comments() {
@@ -221,6 +227,30 @@ mod tests {
         assert_eq!(unambiguous("# x 2."), "\u{2060}# x \u{2060}2.");
         assert_eq!(unambiguous("#"), "\u{2060}#");
         assert_eq!(unambiguous("block (2 levels) in x"), "block (2 levels) in x");
+    }
+
+    #[test]
+    fn blocks_of_one_label_are_boxes_of_their_own_as_in_the_report() {
+        let mut it = Example::lasting_ms(100);
+        for line in ["4", "7"] {
+            it.wall(
+                MAIN,
+                State::Running,
+                50,
+                &format!("<main> /app.rb:1; block in <class:App> /{line}.rb:{line}"),
+            );
+        }
+        let (profile, mut picture, mut report) = (it.profile(), Vec::new(), Vec::new());
+        write(&profile, &Options::default(), &mut picture).unwrap();
+        super::super::text::write(&profile, &Options::default(), &mut report).unwrap();
+        let [picture, report] = [picture, report].map(|it| String::from_utf8(it).unwrap());
+        for file in ["4.rb:1", "7.rb:1"] {
+            assert!(
+                picture.contains(&format!("<title>block in &lt;class:App&gt; {file} (50,000 us")),
+                "{picture}"
+            );
+            assert!(report.contains(&format!("block in <class:App> {file} ")), "{report}");
+        }
     }
 
     #[test]

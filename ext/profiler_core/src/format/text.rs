@@ -5,6 +5,7 @@ mod changes;
 mod findings;
 mod groups;
 mod header;
+mod markers;
 mod methods;
 mod ranking;
 mod requires;
@@ -16,6 +17,7 @@ use std::io::Write;
 
 pub use cells::Fit;
 pub use changes::{Changes, Selected};
+pub use markers::markers;
 pub use methods::methods;
 pub use ranking::{By, Page, Ranked, Ranking};
 pub use requires::required;

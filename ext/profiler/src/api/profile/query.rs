@@ -6,7 +6,7 @@ use profiler_core::analysis::code_origin::Origin;
 use profiler_core::analysis::filter::{filter, Filter};
 use profiler_core::analysis::method::{lines, method, Both};
 use profiler_core::analysis::overhead::Overhead;
-use profiler_core::format::too_short;
+use profiler_core::format::{display_name, too_short};
 use profiler_core::ids::FunctionId;
 use profiler_core::profile::{SampleType, TRACE};
 
@@ -42,11 +42,12 @@ impl Profile {
         Overhead::of(&self.core)?.share()
     }
 
-    /// Implements `Native.functions(profile)`: returns name, path, first line, and whether the function is
-    /// the app's, by id.
+    /// Implements `Native.functions(profile)`: returns name, path, first line, whether the function is the
+    /// app's, and the name for people, by id.
     pub(super) fn functions(ruby: &Ruby, rb_self: &Self) -> RArray {
         let one = |it: &profiler_core::profile::Function| {
-            (it.name.clone(), it.path.clone(), it.first_line, Origin::of(it) == Origin::App)
+            let is_app = Origin::of(it) == Origin::App;
+            (it.name.clone(), it.path.clone(), it.first_line, is_app, display_name(it).into_owned())
         };
         ruby.ary_from_iter(rb_self.core.functions.iter().map(one))
     }

@@ -8,7 +8,7 @@ use magnus::{Error, RArray, RHash, Ruby, TryConvert};
 use profiler_core::analysis::method::Both;
 use profiler_core::analysis::top::Order;
 use profiler_core::format::text::{
-    end_of, methods, required, sources, tree, By, Fit, Page, Ranking, Shown, Weighed,
+    end_of, markers, methods, required, sources, tree, By, Fit, Page, Ranking, Shown, Weighed,
 };
 use profiler_core::ids::FunctionId;
 use profiler_core::profile::Profile as CoreProfile;
@@ -48,6 +48,13 @@ impl Profile {
         let all = options::flag(ruby, options, "all")?;
         let fit = fit(ruby, options)?;
         rb_self.ask(ruby, move |it| required(it, all, fit))
+    }
+
+    /// Implements `Native.markers_text(profile, options)`. Takes `limit`, and the options of [`fit`].
+    pub(super) fn markers_text(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
+        let limit = options::option(ruby, options, "limit")?.unwrap_or(0);
+        let fit = fit(ruby, options)?;
+        rb_self.ask(ruby, move |it| markers(it, limit, fit))
     }
 
     /// Implements `Native.methods_text(profile, ids, options)`. Takes `type limit roots`, and the options of

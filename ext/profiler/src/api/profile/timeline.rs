@@ -1,6 +1,7 @@
 //! The timeline for Ruby: part by part, as all at once can be a million objects.
 
 use magnus::{Error, RArray, Ruby};
+use profiler_core::analysis::markers::marker_sums;
 use profiler_core::ids::Id;
 use profiler_core::profile::SampleType;
 
@@ -35,5 +36,19 @@ impl Profile {
             let thread = (it.thread.native_id, it.thread.name.as_str());
             (it.name.as_str(), thread.0, thread.1, it.started_at_ns, it.duration_ns)
         }))
+    }
+
+    /// `profile._marker_sums(limit)`: `[name, count, total, largest, place]` of each name (ns), where `place` is `[name, path, line]`
+    /// or nil; limit 0 is all.
+    pub(super) fn marker_sums(ruby: &Ruby, rb_self: &Self, limit: usize) -> Result<RArray, Error> {
+        let sums = rb_self.ask(ruby, marker_sums)?;
+        let limit = if limit == 0 { sums.len() } else { limit };
+        let rows = ruby.ary_new();
+        for sum in sums.into_iter().take(limit) {
+            let function = sum.place.and_then(|it| Some((rb_self.core.function(it.function)?, it.line)));
+            let place = function.map(|(it, line)| (it.name.as_str(), it.path.as_str(), line));
+            rows.push((sum.name.as_str(), sum.count, sum.total_ns, sum.largest_ns, place))?;
+        }
+        Ok(rows)
     }
 }

@@ -19,8 +19,8 @@ const LEAST_TIMES: u64 = 10;
 const MOST: usize = 3;
 /// The label of a request's endpoint.
 const ENDPOINT: &str = "endpoint";
-/// The module whose methods send statements.
-const SENDERS: &str = "ActiveRecord::";
+/// The modules whose methods send statements.
+const SENDERS: [&str; 2] = ["ActiveRecord::", "Sequel::"];
 
 /// The executions of a statement.
 #[derive(Clone, Copy, Default)]
@@ -132,7 +132,7 @@ impl<'profile> Senders<'profile> {
         let mut endpoints: BTreeMap<&str, u64> = BTreeMap::new();
         for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
             let mut inner = profile.frames_of(sample.stack).take_while(|it| !sites.is_app(*it));
-            let sends = inner.any(|it| sites.name(it).starts_with(SENDERS));
+            let sends = inner.any(|it| SENDERS.iter().any(|module| sites.name(it).starts_with(module)));
             let Some(site) = sites.app(sample.stack).filter(|_| sends) else { continue };
             let weight = sample.weights.get(of);
             let endpoint = sample.labels.iter().find(|(name, _)| name == ENDPOINT).map(|it| it.1.as_str());

@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{array, json, meta, number};
 use crate::error::Error;
-use crate::format::display::display_name;
+use crate::format::display::clean_name;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::Profile;
 
@@ -88,7 +88,7 @@ impl<'profile> Tables<'profile> {
         let place = match self.function_places.get(&frame.function) {
             Some(place) => *place,
             None => {
-                let name = self.string(&display_name(function));
+                let name = self.string(&clean_name(function));
                 let path = (!function.path.is_empty()).then(|| self.string(&function.path));
                 self.functions.push((frame.function, name, path));
                 self.function_places.insert(frame.function, self.functions.len() - 1);

@@ -8,11 +8,12 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::{as_in_file, write_filled, Facts, VERSION};
+use super::{as_in_file, shown_names, write_filled, Facts, VERSION};
 use crate::analysis::code_origin::Origin;
 use crate::analysis::diff::{diff, key, Compare, Diff, Key};
 use crate::analysis::trim_paths;
 use crate::error::Error;
+use crate::format::display::name_in_versions;
 use crate::format::text::{facts, summary};
 use crate::format::Options;
 use crate::profile::{Function, Profile, SampleType};
@@ -127,6 +128,7 @@ impl<'profile> United<'profile> {
             title,
             of: of.name_and_unit().0,
             origins: self.functions.iter().map(|it| Origin::of(it).name()).collect(),
+            shown: shown_names(self.functions.iter().copied(), name_in_versions),
             paths: self.functions.iter().filter_map(|it| short(&it.path)).collect(),
             comparison: Some(comparison),
             ..Facts::default()

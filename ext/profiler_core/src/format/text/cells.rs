@@ -49,13 +49,17 @@ impl Fit {
 
     /// Formats a function's name, and its place if there is room for it, in that many columns.
     pub(super) fn function(self, function: &Function, columns: usize, after_name: &str) -> String {
-        let (name, place) = (display_name(function), place_of(function));
-        let name = self.cut(&name, columns);
+        self.placed(&display_name(function), &place_of(function), columns, after_name)
+    }
+
+    /// A name, and a place if there is space for it, in so many columns.
+    pub(super) fn placed(self, name: &str, place: &str, columns: usize, after_name: &str) -> String {
+        let name = self.cut(name, columns);
         let rest = columns.saturating_sub(name.chars().count() + 2);
         if place.is_empty() || !(self.full_paths || rest > LEAST_COLUMNS) {
             return format!("{name}{after_name}");
         }
-        format!("{name}{after_name}  {}", self.paint().dim(&self.cut(&place, rest)))
+        format!("{name}{after_name}  {}", self.paint().dim(&self.cut(place, rest)))
     }
 
     /// Formats a weight and its share, in [`WEIGHT_COLUMNS`] columns.

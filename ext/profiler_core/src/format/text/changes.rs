@@ -1,8 +1,9 @@
 //! The table of changes between two sides, showing which are significant, for a terminal or as Markdown.
 
 use super::cells::Fit;
-use super::table::push_line;
+use super::table::{place_of, push_line};
 use crate::analysis::diff::{Change, Diff, Verdict};
+use crate::format::display::name_in_versions;
 use crate::text::code;
 
 /// The number of changes that are shown if none is significant.
@@ -109,7 +110,7 @@ impl Changes {
         let (shown, left_out) = self.limited(&rows);
         text.push_str("| before | after | change | | function |\n|--:|--:|--:|--:|---|\n");
         for it in shown {
-            let name = code(&it.function.name);
+            let name = code(&name_in_versions(&it.function));
             let name = match it.verdict() {
                 Verdict::Slower | Verdict::Faster => format!("**{name}**"),
                 Verdict::Moved => format!("{name} ({MOVED})"),
@@ -145,7 +146,10 @@ impl Changes {
             Verdict::Faster => (" ", self.fit.paint().with("32", &numbers)),
         };
         let columns = self.fit.columns.saturating_sub(NUMBERS);
-        format!("{numbers} {mark} {}", self.fit.function(&it.function, columns, ""))
+        format!(
+            "{numbers} {mark} {}",
+            self.fit.placed(&name_in_versions(&it.function), &place_of(&it.function), columns, "")
+        )
     }
 
     /// Adds a sentence, which is not wrapped for programs.

@@ -1,10 +1,12 @@
 //! The top of the report: one fact per line, with its label before it.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Paint;
 use crate::analysis::gvl_blame;
+use crate::format::display::display_name;
 use crate::format::{disclosure, too_short};
 use crate::ids::FunctionId;
 use crate::profile::{Meta, Profile, SampleType};
@@ -87,7 +89,7 @@ fn behind(profile: &Profile) -> Option<String> {
     const SHOWN: usize = 3;
     let blamed = gvl_blame::blamed(profile);
     let one = |(id, waited_ns): &(FunctionId, u64)| {
-        let name = profile.function(*id).map_or("", |it| it.name.as_str());
+        let name = profile.function(*id).map_or(Cow::Borrowed(""), display_name);
         format!("{} behind {name}", duration(*waited_ns))
     };
     let shown: Vec<String> = blamed.iter().take(SHOWN).map(one).collect();

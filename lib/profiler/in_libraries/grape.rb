@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+module Profiler
+  module InLibraries
+    # Labels requests with +endpoint+, <tt>GET /orders/:id(.json)</tt>, and counts those that {Middleware} does not.
+    module Grape
+      class << self
+        def hook(endpoint)
+          Middleware::Route
+          endpoint.prepend(self)
+        end
+
+        # @return [Hash, nil] nil where no route is known
+        def labels(env)
+          Losses.own(Losses::OF_APPS, ->(_error) {}) do
+            route = Middleware::Route.of_grape(env)
+            { method: env["REQUEST_METHOD"].to_s, endpoint: "#{env["REQUEST_METHOD"]} #{route}" } if route
+          end
+        end
+      end
+
+      def call(env)
+        labels = Grape.labels(env) if Session.covering?
+        return super unless labels
+
+        Requests.label(labels, counted: !env.key?(Middleware::LABELS)) { super }
+      end
+    end
+  end
+end

@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+require_relative "in_rails/sql"
+
+module Profiler
+  # Records each statement of a Sequel database as a marker, +SQL+ with the statement without its values, as {InRails::Markers} does
+  # for Active Record. It does nothing where no session runs.
+  #
+  # It overrides the method that Sequel's own extensions for logs override, which surrounds every statement.
+  module InSequel
+    def log_connection_yield(sql, connection, arguments = nil)
+      return super unless defined?(Session) && Session.any?
+
+      started_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+      begin
+        super
+      ensure
+        Native.mark(InSequel.name_of(sql, self), started_ns)
+      end
+    end
+
+    # @param sql [String, Symbol]
+    # @param database [Sequel::Database]
+    # @return [String] the name of the marker
+    # @api private
+    def self.name_of(sql, database)
+      Losses.own(Losses::OF_APPS, ->(error) { "SQL (not read: #{error.class})" }) do
+        "SQL: #{InRails::Sql.without_values(sql.to_s, dialect: InRails::Sql.dialect(database.database_type))}"
+      end
+    end
+  end
+end
