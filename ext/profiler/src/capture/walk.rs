@@ -162,7 +162,13 @@ impl Scratch {
     }
 
     /// Publishes frames that were walked in a copy of the process. The caller sees to it that the VM still has them.
-    pub(crate) fn record_copied(&self, hub: &Hub, kind: Kind, header: &Header, copied: &CopiedFrames) -> bool {
+    pub(crate) fn record_copied(
+        &self,
+        hub: &Hub,
+        kind: Kind,
+        header: &Header,
+        copied: &CopiedFrames,
+    ) -> bool {
         self.publish(hub, kind, header, |handles, lines| {
             let count = copied.count.min(WALK_LIMIT);
             // SAFETY: all four hold `WALK_LIMIT`, and these buffers are ours until we are dropped.

@@ -25,5 +25,6 @@ use darwin as system;
 use linux as system;
 
 pub(crate) use system::{
-    context, perf_counter, posix_timer, process, run_delay, semaphore, siginfo, snapshot, system_call, NEEDS_LINUX,
+    context, perf_counter, posix_timer, process, run_delay, semaphore, siginfo, snapshot, system_call,
+    NEEDS_LINUX,
 };

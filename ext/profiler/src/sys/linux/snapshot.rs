@@ -3,10 +3,10 @@
 //! The copy is a child that shares nothing but a [`Page`] with its parent. It has one thread, runs no handler of this process, and
 //! sends no signal at its end, so the app never sees it: neither SIGCHLD nor `wait` reports it.
 
-use ::core::prelude::rust_2021::*;
-use ::std::io;
 use ::core::mem::size_of;
+use ::core::prelude::rust_2021::*;
 use ::core::ptr::{null_mut, NonNull};
+use ::std::io;
 use ::std::thread::sleep;
 use ::std::time::{Duration, Instant};
 
@@ -33,7 +33,8 @@ impl<T> Page<T> {
     /// # Safety
     /// A value of zeros is a valid `T`.
     pub(crate) unsafe fn new() -> io::Result<Self> {
-        let (access, kind) = (::libc::PROT_READ | ::libc::PROT_WRITE, ::libc::MAP_SHARED | ::libc::MAP_ANONYMOUS);
+        let (access, kind) =
+            (::libc::PROT_READ | ::libc::PROT_WRITE, ::libc::MAP_SHARED | ::libc::MAP_ANONYMOUS);
         // SAFETY: the system picks an address that is free.
         let at = unsafe { ::libc::mmap(null_mut(), size_of::<T>(), access, kind, -1, 0) };
         match NonNull::new(at.cast::<T>()) {
@@ -97,30 +98,5 @@ fn has_ended_well(copy: ::libc::pid_t, till: Instant) -> bool {
             }
             found => return found == copy && status == 0,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_reads_the_memory_of_its_instant_and_shares_a_page() {
-        // SAFETY: a number of zeros is a number.
-        let page = unsafe { Page::<u64>::new() }.unwrap();
-        let (value, at) = (::std::hint::black_box(7_u64), page.as_ptr());
-        // SAFETY: the work writes one number.
-        assert!(unsafe { run(Duration::from_secs(5), || *at = value + 1) });
-        // SAFETY: the copy has ended.
-        assert_eq!(unsafe { *page.as_ptr() }, 8);
-    }
-
-    #[test]
-    fn a_copy_that_fails_or_hangs_is_none() {
-        // SAFETY: the work reads what is not there.
-        let fault = unsafe { run(Duration::from_secs(5), || _ = ::std::ptr::null::<u8>().read_volatile()) };
-        // SAFETY: the work only waits.
-        let hang = unsafe { run(Duration::from_millis(5), || _ = ::libc::pause()) };
-        assert_eq!([fault, hang], [false, false]);
     }
 }
