@@ -23,7 +23,7 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use crate::profile::{Function, Profile, SampleType};
+use crate::profile::{Function, Profile, SampleType, ENDED};
 use run::Run;
 
 /// The quantity that is compared.
@@ -148,6 +148,8 @@ pub struct Diff {
     pub(crate) reason: Option<(String, f64, f64)>,
     /// Requests of all runs, before and after, where all of them counted some: then weights are those of a request.
     pub requests: Option<(u64, u64)>,
+    /// How those runs ended that failed, before and after.
+    pub failed: [Vec<String>; 2],
     /// All functions: what changed significantly first, the greatest change first.
     pub changes: Vec<Change>,
 }
@@ -220,6 +222,7 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     let requests =
         |side: &[&Profile]| side.iter().fold(0_u64, |sum, it| sum.saturating_add(it.requests.count()));
     let requests = counted.then(|| (requests(before), requests(after)));
+    let failed = [failures(before), failures(after)];
     let [before, after] = &sides;
     let site =
         |runs: &[Run], key: &Key| runs.iter().map(|it| it.site(key)).sum::<f64>() / runs.len().max(1) as f64;
@@ -240,8 +243,14 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         runs: (before.len(), after.len()),
         reason,
         requests,
+        failed,
         changes,
     }
+}
+
+/// The ends of the runs that failed.
+fn failures(side: &[&Profile]) -> Vec<String> {
+    side.iter().filter_map(|profile| profile.meta.user.get(ENDED)).cloned().collect()
 }
 
 /// The test of all functions.

@@ -55,6 +55,8 @@ impl Meta {
     }
 }
 
+/// The key of the metadata that says how a process ended that failed: `exit status 1`, `RuntimeError`.
+pub const ENDED: &str = "ended";
 /// The key of [`Meta::user`] whose value is the profile's title.
 pub const NAME: &str = "name";
 
