@@ -97,7 +97,7 @@ module Profiler
         [*limits.map { |it| limit_line(it) }, *("" if limits.any? && table), *table, "", "#{ok ? paint("passed", 32) : paint("FAILED", 31)}#{failures(ok)}"]
       end
 
-      # What a verdict is worth if a run that was checked failed.
+      # Qualifies a verdict if a run that was checked failed.
       def failures(passed)
         ", #{passed ? "but" : "and"} #{@failed.size == 1 ? "a run" : "#{@failed.size} runs"} failed: #{@failed.uniq.map { |it| clean(it) }.join(", ")}" if @failed.any?
       end

@@ -6,7 +6,7 @@ module Profiler
     module Grape
       class << self
         def hook(endpoint)
-          Middleware::Route
+          Middleware.const_get(:Route) # loaded now, as a request can be interrupted in the middle of it
           endpoint.prepend(self)
         end
 

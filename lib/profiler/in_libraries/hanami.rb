@@ -5,7 +5,7 @@ module Profiler
     # Labels requests with +endpoint+, the class of the action: <tt>Bookshelf::Actions::Books::Show</tt>.
     module Hanami
       def self.hook(action)
-        Middleware # loaded now, as a request can be interrupted in the middle of it
+        Profiler.const_get(:Middleware) # loaded now, as a request can be interrupted in the middle of it
         action.prepend(self)
       end
 

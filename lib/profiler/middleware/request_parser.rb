@@ -10,7 +10,7 @@ module Profiler
       HEADER = "HTTP_X_PROFILE"
       MODES = %w[cpu wall allocations object heap retained].freeze
       NUMBERS = %w[interval every].freeze
-      # What a word alone may be in place of a mode; see {Shown}.
+      # Words that stand alone in place of a mode; see {Shown}.
       NAMES = [Shown::LAST, Index::LIST].freeze
       LONGEST = 200
       # No longer word can be near a name, so that its distance is not computed.

@@ -1,4 +1,4 @@
-//! What a program loaded, and the changes of that between two.
+//! The loads of a program, and the changes between those of two.
 
 use std::sync::Arc;
 
