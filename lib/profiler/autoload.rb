@@ -31,7 +31,7 @@ module Profiler
       # Writes the profile and ends the recording. A signal that ends a process often arrives twice, for example once at its
       # group and once from +profiler record+, which forwards it. The second one does not interrupt the writing.
       def process_ends(error = nil)
-        error.is_a?(SignalException) ? Ends.in_time(PATIENCE) { finish } : finish
+        error.is_a?(SignalException) ? Ends.in_time(PATIENCE) { finish(error) } : finish(error)
       end
 
       # A child continues the recording, with numbers of its own.
@@ -58,8 +58,8 @@ module Profiler
 
       private
 
-      def finish
-        reported("the profile was lost") { @recording.process_ends }
+      def finish(error = nil)
+        reported("the profile was lost") { @recording.process_ends(error) }
         guarded("the garbage collections of this process are not counted") { @recording.list_used }
         wait_until_finished
       end

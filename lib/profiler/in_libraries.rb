@@ -9,7 +9,7 @@ module Profiler
   #
   # @api private
   module InLibraries
-    # The constant that has to be loaded, and the file with the hook.
+    # The constant that shows that a library is loaded, and the module with the hook.
     APPS = { "Rake::Task" => :Rake, "Sinatra::Base" => :Sinatra, "Grape::Endpoint" => :Grape, "Hanami::Action" => :Hanami }.freeze
     TESTS = { "RSpec::Core::Configuration" => :RSpec, "Minitest::Test" => :Minitest }.freeze
     private_constant :APPS, :TESTS

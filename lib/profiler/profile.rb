@@ -279,7 +279,7 @@ module Profiler
     # @param sort [Symbol] +:self+ compares self weights, +:total+ includes callees
     # @param absolute [Boolean] compares weights; otherwise shares of a run
     # @param tolerance [Float] the growth up to which a function is not +slower+
-    # @return [Hash] +type unit before after headline samples compared spread changes+. Of the changes, the significant ones first, the
+    # @return [Hash] +type unit before after headline failed samples compared spread changes+. Of the changes, the significant ones first, the
     #   greatest first: +name path first_line before after samples chance significant verdict weight_before weight_after slower+.
     #   Weights are those of a run, or of a request where all runs counted these. A +verdict+ is +"slower"+ or +"faster"+ by its
     #   weight, +"moved"+ if only its share went that way, else +"same"+

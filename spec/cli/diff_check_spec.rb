@@ -64,6 +64,21 @@ RSpec.describe "profiler diff and check" do
     expect([status, markdown]).to match [1, /\A### Profile: \*\*failed\*\*\n.*\| \*\*`Shop#m0`\*\* \|/m]
   end
 
+  it "say which runs failed" do
+    code = "9.to_s while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < 0.2; "
+    { "good" => "exit", "bad" => "exit 3", "raised" => "raise 'on purpose'" }.each do |name, ending|
+      profiler_child("record", "--quiet", "--mode", "cpu", "-o", "#{name}.pb.gz", "--", RbConfig.ruby, "-e", code + ending, chdir: box)
+    end
+    expect(run("diff", "good.pb.gz", "good.pb.gz").last.lines.first).to match(/\Aas fast as before: \S+ ms -> \S+ ms\n\z/)
+    expect(run("diff", "good.pb.gz", "bad.pb.gz").last).to match(/\A[^\n]*, but the run after failed \(exit status 3\)$/)
+    expect(run("diff", "raised.pb.gz,good.pb.gz", "bad.pb.gz").last.tr("\n", " ")).to match(/, but 1 of 2 runs before failed \(RuntimeError\) and the run after failed \(exit status 3\) /)
+    json = JSON.parse(run("diff", "good.pb.gz", "bad.pb.gz", "--json").last)
+    expect(json["failed"]).to eq("before" => [], "after" => ["exit status 3"])
+    expect(run("check", "bad.pb.gz", "--max", "<main>: 100%")).to match [0, /^passed, but a run failed: exit status 3\n\z/]
+    expect(run("check", "bad.pb.gz,raised.pb.gz", "--max", "<main>: 100%", "--strict")).to match [1, /^FAILED, and 2 runs failed: exit status 3, RuntimeError\n\z/]
+    expect(JSON.parse(run("check", "good.pb.gz", "--max", "<main>: 100%", "--json").last)["failed"]).to eq []
+  end
+
   it "fail when a limit is exceeded, not when it is kept" do
     write_run("a", 1)
     expect(run("check", "a.folded", "--max", "Shop#m0: 25%", "--max", "/m1\\d/: 10%").first).to eq 0

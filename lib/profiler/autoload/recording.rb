@@ -80,13 +80,15 @@ module Profiler
       # Stops the session and writes the files; those of a forked child have its pid in the name. A no-op when called again.
       #
       # @return [String, nil] the summary, if something was written and it is wanted
-      def finish
-        write(@session.stop) if @session.running?
+      #
+      # @param error [Exception, nil] that ends the process
+      def finish(error = nil)
+        write(with_end(@session.stop, error)) if @session.running?
       end
 
       # The end of the process: as {#finish}. Under +profiler record+ the command prints the summary, of all processes.
-      def process_ends
-        line = finish
+      def process_ends(error = nil)
+        line = finish(error)
         line unless @claim.by_command?
       end
 
@@ -166,6 +168,16 @@ module Profiler
       def write(profile)
         written = write_each(@plain && !child? ? @settings.paths : paths_of(Process.pid), profile)
         summary(profile, written) unless written.empty? || @settings.quiet? || child?
+      end
+
+      # Adds to the metadata how a process ended that failed, so that comparisons can say so. A signal is no failure: servers end so.
+      def with_end(profile, error)
+        return profile if error.nil? || error.is_a?(SignalException) || (error.is_a?(SystemExit) && error.success?)
+
+        Losses.own(Losses::OF_APPS, ->(_error) { profile }) do
+          ended = error.is_a?(SystemExit) ? "exit status #{error.status}" : Native.class_name(error.class)
+          Native.with_labels(profile, {}, {}, { ended: ended })
+        end
       end
 
       def paths_of(process)

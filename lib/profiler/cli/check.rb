@@ -43,12 +43,12 @@ module Profiler
         parser.on("--max LIMIT", "the most that a function may take, as 'METHOD: 5%', 'METHOD: 200ms' or '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
         parser.on("--baseline FILES", "profiles, with commas between, that no function may be slower than") { |text| @baseline = text }
         parser.on("--tolerance SHARE", "allowed growth over the baseline (default 5%)") { |text| @tolerance = text }
-        parser.on("--strict", "fail also if a --max names no function of the profiles") { @strict = true }
+        parser.on("--strict", "fail also if a --max names no function of the profiles, or a run failed") { @strict = true }
         filter_options(parser)
         parser.on("--absolute", "compare weights, not shares of the run") { @absolute = true }
         parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
         full_paths_option(parser)
-        parser.on("--json", "print JSON: ok, headline, limits and regressions") { @json = true }
+        parser.on("--json", "print JSON: ok, headline, failed, limits and regressions") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
       end
@@ -66,8 +66,9 @@ module Profiler
         baseline = runs(@baseline) if @baseline
         absent = absent([*profiles, *baseline])
         slower = baseline ? with_file_in_errors(files) { slower(baseline, profiles, tolerance) } : []
-        ok = limits.all? { |it| it[:ok] } && slower.empty? && !(@strict && absent)
-        if @json then print_json(ok: ok, type: @shown, headline: @headline, limits: limits, regressions: slower)
+        @failed = profiles.filter_map { |profile| profile.meta[:metadata]["ended"] }
+        ok = limits.all? { |it| it[:ok] } && slower.empty? && !(@strict && (absent || @failed.any?))
+        if @json then print_json(ok: ok, type: @shown, headline: @headline, failed: @failed, limits: limits, regressions: slower)
         else
           table = Native.diff_text(baseline, profiles, { tolerance: tolerance, markdown: @md, **diff_options }) if baseline
           puts(@md ? markdown(limits, table, ok) : lines(limits, table, ok))
@@ -93,7 +94,12 @@ module Profiler
       end
 
       def lines(limits, table, ok)
-        [*limits.map { |it| limit_line(it) }, *("" if limits.any? && table), *table, "", ok ? paint("passed", 32) : paint("FAILED", 31)]
+        [*limits.map { |it| limit_line(it) }, *("" if limits.any? && table), *table, "", "#{ok ? paint("passed", 32) : paint("FAILED", 31)}#{failures(ok)}"]
+      end
+
+      # Qualifies a verdict if a run that was checked failed.
+      def failures(passed)
+        ", #{passed ? "but" : "and"} #{@failed.size == 1 ? "a run" : "#{@failed.size} runs"} failed: #{@failed.uniq.map { |it| clean(it) }.join(", ")}" if @failed.any?
       end
 
       def limit_line(it)
@@ -107,7 +113,7 @@ module Profiler
       end
 
       def markdown(limits, table, ok)
-        lines = ["### Profile: #{ok ? "passed" : "**failed**"}", ""]
+        lines = ["### Profile: #{ok ? "passed" : "**failed**"}#{failures(ok)}", ""]
         if limits.any?
           lines += ["| | takes | allowed | function |", "|---|--:|--:|---|"]
           lines += limits.map { |it| "| #{it[:ok] ? "ok" : "**over**"} | #{taken_text(it)} | #{it[:limit]} | #{Native.code(it[:name])} |" } << ""

@@ -20,6 +20,7 @@ module Profiler
         profiler diff before.pb.gz after.pb.gz --absolute --sort-total
         profiler diff before.pb.gz after.pb.gz --out diff.svg
         profiler diff before.pb.gz after.pb.gz --out diff.html
+        profiler diff before.pb.gz after.pb.gz --requires
 
         The first line says what happened to the whole. Then shares of a run are compared, or with --absolute the weights.
         A function is listed if both changed significantly: what stays while something else goes has a larger share, and is
@@ -43,8 +44,10 @@ module Profiler
         parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
         parser.on("--all", "list also changes that are not significant") { @all = true }
         parser.on("--limit N", "functions to list; 0 for all (default 20)") { |text| @limit = text }
+        parser.on("--requires", "compare what was loaded, by package and by file; --all for all") { @requires = true }
         full_paths_option(parser)
-        parser.on("--json", "print JSON: headline, before, after, type, and changes with before, after, chance, verdict") { @json = true }
+        parser.on("--json", "print JSON: headline, before, after, type, and changes with before, after, chance, verdict " \
+                            "(with --requires: before, after, type, packages and files)") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
       end
@@ -54,6 +57,8 @@ module Profiler
 
         limit = limit_of(@limit)
         choose_color
+        return compare_loads(*arguments) if @requires
+
         out = picture_file if @out
         before, after = arguments.map { |it| runs(it) }
         with_file_in_errors(arguments.map { |it| CLI.text(it) }.join(" and ")) do
@@ -62,6 +67,21 @@ module Profiler
           end
         end
         checked(@out) { out.replace(picture(arguments, before, after)) } if out
+        0
+      end
+
+      def compare_loads(*files)
+        given = { "--out" => @out, "--md" => @md, "--absolute" => @absolute, "--type" => @type }.compact.keys
+        raise UsageError, "--requires and #{given.join(" and ")} exclude each other" if given.any?
+
+        several = files.find { |it| it.include?(",") && !File.exist?(it) }
+        raise UsageError, "--requires compares one file a side, not #{several}" if several
+
+        before, after = files.map { |it| read_filtered(it) }
+        demand_one_type(before, after, files[0])
+        if @json then print_json(before_file: files[0], after_file: files[1], **Native.requires_diff(before, after))
+        else puts Native.requires_diff_text(before, after, { all: @all, **table_options.except(:type) })
+        end
         0
       end
 

@@ -76,6 +76,14 @@ module Profiler
         @type || Native.default_type(profile)
       end
 
+      # Loads are compared in one unit.
+      def demand_one_type(before, after, path)
+        earlier, later = [before, after].map { |profile| Native.default_type(profile) }
+        return if earlier == later
+
+        raise Failure, "#{path} has #{earlier} time and the other profile #{later} time: record both with the same --mode"
+      end
+
       def amount(type, weight)
         Native.amount(type, weight)
       end

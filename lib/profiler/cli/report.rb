@@ -47,7 +47,7 @@ module Profiler
         parser.on("--markers", "list the markers by name, as SQL statements: how many, how long, and with a timeline where") { @markers = true }
         full_paths_option(parser)
         parser.on("--json", "print JSON: file, findings, sort, meta, stats and top (with --by: file, by, meta, stats and values; " \
-                            "with --method: file, type, total and methods; with --markers: file, meta, stats and markers); " \
+                            "with --method: file, type, total and methods; with --markers: file, meta, stats and markers; with --requires: file, meta, stats and requires); " \
                             "times are nanoseconds") { @json = true }
         parser.on("--md", "print GitHub's Markdown") { @md = true }
         color_option(parser)
@@ -66,8 +66,6 @@ module Profiler
       def refuse
         raise UsageError, "--sort-total orders functions, but --by lists values: pass one of them" if @by && @sort == :total
 
-        raise UsageError, "--requires has no JSON: its tree is a text" if @requires && @json
-
         raise UsageError, "--sort-total orders functions, but --markers lists markers: pass one of them" if @markers && @sort == :total
 
         selected = { "--by" => @by, "--method" => @method, "--md" => @md, "--requires" => @requires, "--markers" => @markers }.compact.keys
@@ -77,7 +75,7 @@ module Profiler
 
       def show(path, profile, limit)
         if @method then show_methods(path, profile, limit)
-        elsif @requires then puts Native.requires_text(profile, { all: limit.zero?, **table_options.except(:type) })
+        elsif @requires && !@json then puts Native.requires_text(profile, { all: limit.zero?, **table_options.except(:type) })
         elsif @markers && !@json then puts Native.markers_text(profile, { limit: limit, **table_options.except(:type) })
         elsif @json then print_json(json_report(path, profile, limit))
         elsif @md then puts short(profile).dump(:markdown, limit: limit, type: @type)
@@ -98,6 +96,7 @@ module Profiler
       def json_report(path, profile, limit)
         header = { meta: profile.meta, stats: profile.stats }
         return { file: path, by: @by, **header, values: profile.by(@by, limit: limit, type: @type) } if @by
+        return { file: path, **header, requires: Native.requires(profile) } if @requires
         return { file: path, **header, markers: profile.marker_sums(limit: limit) } if @markers
 
         { file: path, findings: profile.findings, sort: @sort, **header, top: profile.top(limit: limit, sort: @sort, type: @type) }

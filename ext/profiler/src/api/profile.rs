@@ -28,6 +28,7 @@ mod merge;
 mod options;
 mod periods;
 mod query;
+mod requires;
 mod tables;
 mod timeline;
 mod upload;
@@ -298,6 +299,9 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("ranking", function!(Profile::ranking, 3))?;
     native.define_singleton_method("tree_text", function!(Profile::tree_text, 2))?;
     native.define_singleton_method("requires_text", function!(Profile::requires_text, 2))?;
+    native.define_singleton_method("requires", function!(Profile::requires, 1))?;
+    native.define_singleton_method("requires_diff", function!(Profile::requires_diff, 2))?;
+    native.define_singleton_method("requires_diff_text", function!(Profile::requires_diff_text, 3))?;
     native.define_singleton_method("markers_text", function!(Profile::markers_text, 2))?;
     native.define_singleton_method("methods_text", function!(Profile::methods_text, 3))?;
     native.define_singleton_method("sources_text", function!(Profile::sources_text, 3))?;

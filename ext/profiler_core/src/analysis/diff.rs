@@ -24,7 +24,7 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use crate::profile::{Function, Profile, SampleType};
+use crate::profile::{Function, Profile, SampleType, ENDED};
 use run::Run;
 
 /// The quantity that is compared.
@@ -152,6 +152,8 @@ pub struct Diff {
     /// The number of requests of all runs, before and after, if all of them counted any. Weights are then per
     /// request.
     pub requests: Option<(u64, u64)>,
+    /// How the runs that failed have ended, before and after.
+    pub failed: [Vec<String>; 2],
     /// All functions: significant changes first, and the largest changes first among those.
     pub changes: Vec<Change>,
 }
@@ -227,6 +229,7 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     let requests =
         |side: &[&Profile]| side.iter().fold(0_u64, |sum, it| sum.saturating_add(it.requests.count()));
     let requests = counted.then(|| (requests(before), requests(after)));
+    let failed = [failures(before), failures(after)];
     let [before, after] = &sides;
     let site =
         |runs: &[Run], key: &Key| runs.iter().map(|it| it.site(key)).sum::<f64>() / runs.len().max(1) as f64;
@@ -247,8 +250,14 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         runs: (before.len(), after.len()),
         reason,
         requests,
+        failed,
         changes,
     }
+}
+
+/// Returns how the runs of a side that failed have ended.
+fn failures(side: &[&Profile]) -> Vec<String> {
+    side.iter().filter_map(|profile| profile.meta.user.get(ENDED)).cloned().collect()
 }
 
 /// The test of all functions.

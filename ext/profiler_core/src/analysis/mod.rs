@@ -21,6 +21,7 @@ pub mod method;
 pub mod overhead;
 mod package;
 pub mod requires;
+pub mod requires_diff;
 mod sites;
 pub mod state_leaves;
 mod sum;

@@ -9,6 +9,7 @@ mod markers;
 mod methods;
 mod ranking;
 mod requires;
+mod requires_diff;
 mod source;
 mod table;
 mod tree;
@@ -21,6 +22,7 @@ pub use markers::markers;
 pub use methods::methods;
 pub use ranking::{By, Page, Ranked, Ranking};
 pub use requires::required;
+pub use requires_diff::required_changes;
 pub use source::{end_of, sources, Weighed};
 pub use tree::{tree, Shown};
 

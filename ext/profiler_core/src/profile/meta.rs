@@ -55,6 +55,9 @@ impl Meta {
     }
 }
 
+/// The key of [`Meta::user`] whose value says how a process that failed has ended: `exit status 1`,
+/// `RuntimeError`.
+pub const ENDED: &str = "ended";
 /// The key of [`Meta::user`] whose value is the title of the profile.
 pub const NAME: &str = "name";
 

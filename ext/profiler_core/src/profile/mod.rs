@@ -22,7 +22,7 @@ pub mod weights;
 
 pub use label_set::{LabelSet, OTHER, ROOT_SPAN, SPAN, TRACE};
 pub use merged::Merged;
-pub use meta::{Marker, Meta, Stats, NAME};
+pub use meta::{Marker, Meta, Stats, ENDED, NAME};
 pub use note::Note;
 pub(crate) use requests::Row as RequestsRow;
 pub use requests::{Requests, Tally};

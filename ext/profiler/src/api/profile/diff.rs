@@ -72,6 +72,11 @@ impl Profile {
         hash.aset(symbol("before"), found.before)?;
         hash.aset(symbol("after"), found.after)?;
         hash.aset(symbol("headline"), found.headline())?;
+        let failed = ruby.hash_new();
+        for (side, ends) in ["before", "after"].into_iter().zip(&found.failed) {
+            failed.aset(symbol(side), ruby.ary_from_iter(ends.iter().map(String::as_str)))?;
+        }
+        hash.aset(symbol("failed"), failed)?;
         hash.aset(symbol("samples"), ruby.ary_from_iter([found.samples.0, found.samples.1]))?;
         hash.aset(symbol("compared"), found.compared)?;
         hash.aset(symbol("spread"), found.spread)?;

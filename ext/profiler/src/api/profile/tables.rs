@@ -8,7 +8,7 @@ use magnus::{Error, RArray, RHash, Ruby, TryConvert};
 use profiler_core::analysis::method::Both;
 use profiler_core::analysis::top::Order;
 use profiler_core::format::text::{
-    end_of, markers, methods, required, sources, tree, By, Fit, Page, Ranking, Shown, Weighed,
+    end_of, markers, methods, sources, tree, By, Fit, Page, Ranking, Shown, Weighed,
 };
 use profiler_core::ids::FunctionId;
 use profiler_core::profile::Profile as CoreProfile;
@@ -41,13 +41,6 @@ impl Profile {
         let shown = Shown { least, all: options::flag(ruby, options, "all")? };
         let fit = fit(ruby, options)?;
         rb_self.ask(ruby, move |it| tree(it, of, shown, fit))
-    }
-
-    /// Implements `Native.requires_text(profile, options)`. Takes `all`, and the options of [`fit`].
-    pub(super) fn requires_text(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<String, Error> {
-        let all = options::flag(ruby, options, "all")?;
-        let fit = fit(ruby, options)?;
-        rb_self.ask(ruby, move |it| required(it, all, fit))
     }
 
     /// Implements `Native.markers_text(profile, options)`. Takes `limit`, and the options of [`fit`].

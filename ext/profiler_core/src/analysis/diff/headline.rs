@@ -2,6 +2,7 @@
 
 use super::Diff;
 use crate::profile::SampleType;
+use crate::text::clean;
 
 /// The minimum change of the whole, as a share, that a reader should act on.
 const LEAST: f64 = 0.05;
@@ -9,10 +10,31 @@ const LEAST: f64 = 0.05;
 const REASON: f64 = 0.5;
 
 impl Diff {
-    /// Returns the change of the whole: "7.2 times faster: 2.71 s -> 377 ms, because Object#totals is gone".
-    /// `None` if there was no weight at all.
+    /// Returns the change of the whole: "7.2 times faster: 2.71 s -> 377 ms, because Object#totals is gone", and
+    /// which runs failed. `None` if there was no weight at all and all runs ended well.
     #[must_use]
     pub fn headline(&self) -> Option<String> {
+        match (self.change(), self.failures()) {
+            (Some(change), Some(failures)) => Some(format!("{change}, but {failures}")),
+            (change, failures) => change.or(failures),
+        }
+    }
+
+    /// Names the runs that failed, which may have done less work: "the run after failed (exit status 1)".
+    fn failures(&self) -> Option<String> {
+        let sides = [("before", self.runs.0), ("after", self.runs.1)];
+        let failures = self.failed.iter().zip(sides).filter_map(|(ends, (side, runs))| {
+            let end = clean(ends.first()?);
+            Some(match runs {
+                1 => format!("the run {side} failed ({end})"),
+                _ => format!("{} of {runs} runs {side} failed ({end})", ends.len()),
+            })
+        });
+        let failures: Vec<String> = failures.collect();
+        (!failures.is_empty()).then(|| failures.join(" and "))
+    }
+
+    fn change(&self) -> Option<String> {
         let (before, after, of_what) = match self.requests {
             Some((old, new)) => (self.before_all() / old as f64, self.after_all() / new as f64, " a request"),
             None => (self.before, self.after, ""),
