@@ -73,6 +73,15 @@ module Answers
     3.times { Import.new.run(xml) }
   RUBY
 
+  TEMPLATES = <<~'RUBY'
+    require "slim"
+    class Pages
+      def text = Array.new(400) { |number| "p class=\"a\" text #{number}\n  b = number * #{number}" }.join("\n")
+      def render(number) = Slim::Template.new { text }.render(nil, number: number)
+    end
+    8.times { |number| Pages.new.render(number) }
+  RUBY
+
   PDF = <<~'RUBY'
     require "prawn"
     class Invoice
@@ -107,7 +116,7 @@ module Answers
     ["bundle install --local", %w[bundler rake], "printf 'source \"https://rubygems.org\"\ngem \"rake\"\n' > Gemfile", "bundle install --local --quiet"],
     ["nokogiri", %w[ruby-nokogiri], ["import.rb", PARSE], "ruby import.rb"],
     ["prawn", %w[ruby-prawn], ["invoices.rb", PDF], "ruby invoices.rb"],
-    ["slim", %w[ruby-slim], "for i in $(seq 1500); do printf 'p class=\"a\" text %s\n' $i; done > a.slim", "slimrb a.slim"],
+    ["slim", %w[ruby-slim], ["pages.rb", TEMPLATES], "ruby pages.rb"],
     *Servers::ROWS,
     ["a script that hangs", %w[ruby], "", "ruby -e 'sleep 3'"]
   ].map { |row| Program.new(*row) }.freeze
