@@ -34,18 +34,27 @@ module Profiler
         nil
       end
 
-      # Hooks the libraries that are loaded later as well, for a session that began before the program. Code that is compiled is the
-      # sign that there can be a new one. This event costs running code nothing, unlike those of classes.
+      # Hooks the libraries that are loaded later as well, for a session that began before the program. A file that is compiled after
+      # another one was loaded is the sign that there can be a new library. Compiling is rare, and the event adds nothing to running code,
+      # unlike the events of classes.
       def watch
         install
-        @watch ||= TracePoint.new(:script_compiled) do
-          install
-          @watch.disable if @hooked.count { |_, done| done } == APPS.size + TESTS.size
-        end
+        @features = $LOADED_FEATURES.size
+        @watch ||= TracePoint.new(:script_compiled) { look_again }
         @watch.enable
       end
 
       private
+
+      # Code that is evaluated is compiled, too, and loads no file: then this allocates no object.
+      def look_again
+        features = $LOADED_FEATURES.size
+        return if features == @features
+
+        @features = features
+        install
+        @watch.disable if @hooked.count { |_, done| done } == APPS.size + TESTS.size
+      end
 
       def hook(path, name)
         return if @hooked[name]
