@@ -32,7 +32,6 @@ module Profiler
   autoload :Flight, "#{__dir__}/profiler/periods/flight"
   autoload :Frame, "#{__dir__}/profiler/sample"
   autoload :Html, "#{__dir__}/profiler/html"
-  autoload :InLibraries, "#{__dir__}/profiler/in_libraries"
   autoload :Input, "#{__dir__}/profiler/input"
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
@@ -358,6 +357,7 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/process/ends"
   require_relative "profiler/process/eager"
   require_relative "profiler/self_check"
+  require_relative "profiler/in_libraries"
   require_relative "profiler/session"
   require_relative "profiler/profile"
 end

@@ -63,6 +63,8 @@ module Profiler
         @hooked[name] = true
         Losses.own(TROUBLE, ->(error) { Losses.say("work of #{name} has no labels: #{error.class}: #{Losses.reason(error)}") }) do
           @hooked[name] = const_get(name).hook(owner) != LATER
+        rescue ThreadError
+          @hooked[name] = false # a trap cannot load files: the next session tries again
         end
       end
 

@@ -152,7 +152,7 @@ RSpec.describe "Requests and jobs" do
         perform.call
         perform.call(raises: true) rescue nil
         perform.call(wrapped: "MailJob")
-        Profiler.const_set(:InRails, Module.new)
+        Profiler.const_set(:InRails, Module.new).const_set(:Jobs, Module.new)
         perform.call(wrapped: "MailJob")
       end
       print_json(%w[job queue].map { |it| requests(profile, it).transform_values(&:first) })
