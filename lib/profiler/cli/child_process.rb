@@ -7,6 +7,11 @@ module Profiler
       SIGNALS = %w[INT TERM HUP QUIT USR1 USR2 CONT].freeze
       # The signals that a terminal's keys send to all processes in the foreground, so the command has received them already.
       FROM_KEYS = %w[INT QUIT].freeze
+      # The signals that end a process. +timeout+ sends them to us and to our group, so we receive them twice, and the command has one already.
+      # Three at once are more than Ruby can take before it runs blocks of +at_exit+.
+      ENDS = %w[INT TERM HUP QUIT].freeze
+      # Seconds in which another signal of the same kind is the same one.
+      ONE_END = 0.5
 
       # @param env [Hash] for {Process.spawn}
       # @param command [Array<String>]
@@ -15,6 +20,7 @@ module Profiler
         @command = command
         @pid = nil
         @early = []
+        @forwarded = {}
       end
 
       # Runs the command to its end.
@@ -86,8 +92,15 @@ module Profiler
 
       def receive(signal)
         return if FROM_KEYS.include?(signal) && !Native.came_from_process?(Signal.list[signal])
+        return if ENDS.include?(signal) && forwarded?(signal)
 
         @pid ? forward(signal) : @early << signal
+      end
+
+      def forwarded?(signal)
+        now = Clock.now
+        before, @forwarded[signal] = @forwarded[signal], now
+        before && now - before < ONE_END
       end
 
       def forward(signal)

@@ -77,13 +77,22 @@ module Profiler
         Interop.redefine(Hooks, Kernel.singleton_class, :exec, :exit!)
         Interop.redefine(Hooks, Process.singleton_class, :_fork, :daemon, :exec, :exit!)
         Interop.redefine(Hooks, IO.singleton_class, :popen)
-        at_exit { tell_one(listener, :process_ends, $!) } # English would have to be loaded
+        at_exit { Thread.handle_interrupt(SignalException => :never) { end_of_process(listener, $!) } } # English would have to be loaded
         @listeners[listener] = true
       end
 
       # @api private
       def tell(event, *arguments)
         @listeners.keys.reverse_each { |it| tell_one(it, event, *arguments) }
+      end
+
+      # A second signal may come before the listener of the first one has begun. A process that ends otherwise can be interrupted.
+      #
+      # @api private
+      def end_of_process(listener, error)
+        return tell_one(listener, :process_ends, error) if error.is_a?(SignalException)
+
+        Thread.handle_interrupt(SignalException => :immediate) { tell_one(listener, :process_ends, error) }
       end
 
       # @api private
