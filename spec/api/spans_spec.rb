@@ -23,7 +23,7 @@ RSpec.describe "Spans of OpenTelemetry" do
     end
   RUBY
 
-  it "are on the samples taken in them, with the one by which the process entered the trace" do
+  it "are on the samples taken in them, with the one by which the process entered the trace", :timed do
     rows = run_json(<<~RUBY)
       spans = []
       profile = Profiler.run(spans: true) do

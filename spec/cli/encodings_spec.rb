@@ -50,9 +50,9 @@ RSpec.describe "The command profiler, where names and paths are not ASCII" do
 
     it "takes arguments that are no text in the locale #{locale}" do
       directory = directory_named("a\xFF")
-      shell('exec $P record -q --label "$(printf "a=b\377")" -o "$(printf "\377.pb.gz")" -- $RUBY -e "100_000.times { |i| i.to_s }"', directory, locale)
-      { 'report "$(printf "\377.pb.gz")" --by a' => [0, /b\uFFFD/], "report" => [0, /Integer#to_s/], "view --print" => [0, /html/], 'check --max "$(printf "\377: 5%%")"' => [0, /\uFFFD/],
-        'report --focus "$(printf "\377")"' => [1, /\A\z/], 'annotate "$(printf "\377.rb")"' => [1, /\A\z/], 'report --trim-path "$(printf "\377")"' => [0, /Integer#to_s/],
+      shell('exec $P record -q --label "$(printf "a=b\377")" -o "$(printf "\377.pb.gz")" -- $RUBY -e "400_000.times { |i| i.to_s }"', directory, locale)
+      { 'report "$(printf "\377.pb.gz")" --by a' => [0, /b\uFFFD/], "report" => [0, /Integer#times/], "view --print" => [0, /html/], 'check --max "$(printf "\377: 5%%")"' => [0, /\uFFFD/],
+        'report --focus "$(printf "\377")"' => [1, /\A\z/], 'annotate "$(printf "\377.rb")"' => [1, /\A\z/], 'report --trim-path "$(printf "\377")"' => [0, /Integer#times/],
         "view --print ." => [1, /\A\z/], 'report "$(printf "\376")" größe' => [2, /\A\z/],
         'view --print "$(printf "\377.pb.gz")" "$(printf "\377.pb.gz")"' => [0, /html/] }.each do |line, (code, wanted)|
         result = shell("exec $P #{line}", directory, locale)
