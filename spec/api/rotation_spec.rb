@@ -130,7 +130,7 @@ RSpec.describe "Session#rotate" do
     expect(result).to match(lost: be_between(-result[:interrupted], 0), made: be > 500, interrupted: be > 20)
   end
 
-  it "lets other threads run in between, if it is to be gentle" do
+  it "lets other threads run in between, if it is to be gentle", :timed do
     result = run_json(<<~RUBY, timeout: 120)
       session = Profiler.start(mode: :allocations, every: 1)
       counter = number = 0
