@@ -17,8 +17,15 @@ RSpec.describe "The time of each method" do
     run = JSON.parse(result.out)
     run["methods"].to_h do |mode, methods|
       found, chance = Bench::Families.errors(methods, run["samples"], shares: family == "calls")
-      [mode, [found, chance, "#{family}, #{mode} of #{modes}: #{found} of #{methods}"]]
+      [mode, [found, chance, "#{family}, #{mode} of #{modes}: #{found} of #{methods}", methods]]
     end
+  end
+
+  # A wait and a block have their own times. But a tick of code that runs around them is as heavy as the interval, and there may be some.
+  def expect_measured(found, methods, limit, interval, text)
+    expect(found.values.sum / found.size).to be <= limit, text
+    others = methods.slice(*found.keys).values
+    expect(others).to all(satisfy { |own, seen| (own - seen).abs <= (own * limit) + (3_000 * interval) }), text
   end
 
   measured = RUBY_VERSION >= "3.3"
@@ -41,8 +48,8 @@ RSpec.describe "The time of each method" do
       it "is right where they wait or are blocked, mode #{modes}, interval #{interval}#{", beside busy loops" if busy}", :timed do
         measured_only
         %w[waiting blocked].each do |family|
-          found, _chance, text = errors(family, modes, interval, busy: busy).fetch("wall")
-          expect(found.values).to all(be <= limit), text
+          found, _chance, text, methods = errors(family, modes, interval, busy: busy).fetch("wall")
+          expect_measured(found, methods, limit, interval, text)
         end
       end
     end
@@ -50,10 +57,10 @@ RSpec.describe "The time of each method" do
 
   it "is right, part by part, where methods compute, wait and are blocked in turns", :timed do
     measured_only
-    errors("mixed", "cpu,wall", 1_000).each do |mode, (found, chance, text)|
+    errors("mixed", "cpu,wall", 1_000).each do |mode, (found, chance, text, methods)|
       running, others = found.partition { |name, _error| name.include?("compute") }.map(&:to_h)
       expect(running.values.sum / running.size).to be <= 1.2 * chance, text
-      expect(others.values).to all(be <= 0.01), text if mode == "wall"
+      expect_measured(others, methods, 0.01, 1_000, text) if mode == "wall"
     end
   end
 end
