@@ -129,7 +129,7 @@ module Bench
     def errors(methods, samples, shares: false)
       sums = methods.values.transpose.map { |times| times.sum.to_f }
       errors = methods.transform_values { |truth, seen| (shares ? (seen / [sums[1], 1].max) - (truth / sums[0]) : (seen - truth) / sums[0]).abs * sums[0] / truth }
-      [errors, Stats.chance_of_each(methods.values.map { |truth, _seen| truth / sums[0] }, [samples, 1].max)]
+      [errors, Stats.chance_of_each(methods.values.map { |truth, _seen| truth / sums[0] }, samples)]
     end
 
     # Busy loops in other processes while the block runs.
