@@ -80,7 +80,7 @@ module Bench
 
     # The mean error of each share in `number` independent samples, as a part of the share, and the mean of these.
     def chance_of_each(shares, number)
-      return Float::NAN if number.zero?
+      return Float::NAN if number.zero? || shares.empty?
 
       shares.sum { |share| share < 1 ? deviation(share, number) / share : 0.0 } / shares.size
     end
