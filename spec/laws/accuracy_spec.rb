@@ -21,11 +21,12 @@ RSpec.describe "The time of each method" do
     end
   end
 
-  # A wait and a block have their own times. But a tick of code that runs around them is as heavy as the interval, and there may be some.
+  # A wait and a block have their own times. But a tick of code that runs around them is as heavy as the interval, and there may be some. A
+  # block that is no longer than the time between two looks can be missed, and another one gets its time.
   def expect_measured(found, methods, limit, interval, text)
     expect(found.values.sum / found.size).to be <= limit, text
     others = methods.slice(*found.keys).values
-    expect(others).to all(satisfy { |own, seen| (own - seen).abs <= (own * limit) + (3_000 * interval) }), text
+    expect(others).to all(satisfy { |own, seen| (own - seen).abs <= (own * limit) + [3_000 * interval, 7_000_000].max }), text
   end
 
   measured = RUBY_VERSION >= "3.3"
