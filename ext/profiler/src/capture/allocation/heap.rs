@@ -8,7 +8,7 @@
 //! are the live ones. Objects that the session does not know were allocated for other sessions.
 //!
 //! The alternatives to a hook on freed objects do not work. `rb_objspace_marked_object_p`, called for each
-//! object in the table at the end of marking, would cost nothing for freed objects, but Ruby 3.4 does not
+//! object in the table at the end of marking, would add no overhead per freed object, but Ruby 3.4 does not
 //! export it. A WeakMap cannot hold hidden objects, cannot be written to in the hook, and is corrupt under
 //! compaction on Ruby 3.1. `bench/README.md` states the minimal overhead of the hook.
 
