@@ -6,13 +6,17 @@
 //! A forked child has no such timer. A program that this process turns into (exec) would inherit it and be
 //! ended by its signal, so the timer is disarmed before.
 
+use ::core::cell::Cell;
 use ::core::prelude::rust_2021::*;
-use ::core::sync::atomic::Ordering;
+use ::core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::engine::no_tick::NoTick;
 use crate::shared::CAPTURE;
-use crate::sys::errno;
+use crate::sys::{errno, sigprof};
 use crate::threads::{self, ThreadState};
+
+/// True if the timer of the process is armed, by us.
+static OURS: AtomicBool = AtomicBool::new(false);
 
 /// Arms the timer, which then fires each time that the process has used that much CPU; 0 disarms it.
 ///
@@ -28,9 +32,41 @@ pub(crate) fn arm(interval_ns: u64) -> Result<(), i32> {
     let times = ::libc::itimerval { it_interval: timeval(interval_ns), it_value: timeval(first_ns) };
     // SAFETY: `times` is ours to read.
     match unsafe { ::libc::setitimer(::libc::ITIMER_PROF, &times, ::core::ptr::null_mut()) } {
-        0 => Ok(()),
+        0 => {
+            OURS.store(interval_ns > 0, Ordering::Relaxed);
+            Ok(())
+        }
         _ => Err(errno::get()),
     }
+}
+
+/// Disarms the timer if it is ours.
+pub(crate) fn disarm() {
+    if is_ours() {
+        let _ = arm(0);
+    }
+}
+
+/// Returns whether we armed the timer.
+pub(crate) fn is_ours() -> bool {
+    OURS.load(Ordering::Relaxed)
+}
+
+/// Forgets the timer in a forked child, which does not inherit it.
+pub(crate) fn forget() {
+    OURS.store(false, Ordering::Relaxed);
+}
+
+/// Unblocks SIGPROF on the calling thread, one of our own, while the timer is ours, and blocks it otherwise.
+/// If the thread that used the CPU blocks the signal, the kernel raises it on another thread, usually the
+/// main thread, and ends the system call in which that thread waits. `receives` holds which of these it was.
+pub(crate) fn receive_here(receives: &Cell<bool>) {
+    match (is_ours(), receives.get()) {
+        (true, false) => sigprof::unblock_here(),
+        (false, true) => sigprof::block_here(),
+        _ => return,
+    }
+    receives.set(!receives.get());
 }
 
 /// Returns whether the timer is armed, by any code in the process.

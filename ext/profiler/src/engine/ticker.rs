@@ -15,6 +15,7 @@
 //! When no thread has run for a while, it sleeps until a hook on the GVL wakes it, so an idle process is not
 //! disturbed. It can know this only from Ruby 3.3 on.
 
+use ::core::cell::Cell;
 use ::core::hint::black_box;
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::null_mut;
@@ -28,7 +29,7 @@ use ::profiler_core::record::counters::add;
 use ::profiler_core::rng;
 
 use crate::before_3_3;
-use crate::engine::blocks;
+use crate::engine::{blocks, setitimer};
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::siginfo::TimerInfo;
@@ -200,10 +201,12 @@ pub(crate) fn forget() {
 fn work() {
     native_thread::sleep_precisely();
     NATIVE_ID.store(native_thread::native_id(), Ordering::Relaxed);
+    let receives = Cell::new(false);
     let mut chance = super::random() | 1;
     let mut slot_ns = clock::monotonic_ns();
     let (mut busy_ns, mut last_round_ns, mut last_look_ns) = (slot_ns, 0, 0);
     loop {
+        setitimer::receive_here(&receives);
         let interval_ns = INTERVAL_NS.load(Ordering::Relaxed);
         if interval_ns == 0 {
             park();

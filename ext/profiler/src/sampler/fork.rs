@@ -30,9 +30,8 @@ use profiler_core::record::WallTimes;
 use profiler_core::session::state::ThreadReading;
 
 use crate::capture::{allocation, wait, walk};
-use crate::engine::{perf, ticker};
+use crate::engine::{perf, setitimer, ticker};
 use crate::sampler::state::{lock, Sampler};
-use crate::sampler::timers;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
@@ -98,7 +97,7 @@ unsafe extern "C" fn in_child() {
     // Timers are not inherited, but descriptors are.
     threads::live().for_each(perf::disarm);
     let me = threads::start_over(held.me);
-    timers::forget_timers();
+    setitimer::forget();
     ticker::forget();
     threads::own::start_over();
     vm::own_threads::forget_helper();

@@ -31,8 +31,6 @@ static PERF: AtomicBool = AtomicBool::new(false);
 static ARMED_NS: AtomicU64 = AtomicU64::new(0);
 /// True if some threads got no counter for lack of descriptors.
 static LEFT: AtomicBool = AtomicBool::new(false);
-/// True if the timer of the process is ours.
-static PROCESS_TIMER: AtomicBool = AtomicBool::new(false);
 
 /// Sets the timers of every thread as the plan says, and keeps its part for threads that start.
 ///
@@ -56,7 +54,7 @@ pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
     block::WHOLE_NS.store(blocks::whole_ns(plan.look_interval_ns()), Ordering::Relaxed);
     result = result.and(ticker::arm(plan.ticker_interval_ns(), plan.look_interval_ns()));
     if plan.is_process_wide() {
-        result = result.and(arm_process(plan.process_interval_ns()));
+        result = result.and(setitimer::arm(plan.process_interval_ns()));
     }
     result
 }
@@ -112,7 +110,7 @@ pub(super) fn rearm(plan: &Plan<'_>) {
     }
     let _ = ticker::arm(plan.ticker_interval_ns(), plan.look_interval_ns());
     if plan.is_process_wide() {
-        let _ = arm_process(plan.process_interval_ns());
+        let _ = setitimer::arm(plan.process_interval_ns());
     }
 }
 
@@ -184,15 +182,9 @@ fn has_timer(state: &ThreadState) -> bool {
     state.timer.number.is_there() || perf::is_armed(state)
 }
 
-fn arm_process(interval_ns: u64) -> Result<(), i32> {
-    setitimer::arm(interval_ns)?;
-    PROCESS_TIMER.store(interval_ns > 0, Ordering::Relaxed);
-    Ok(())
-}
-
 /// Returns whether this engine would take away a timer that other code has armed.
 pub(crate) fn timer_is_foreign(engine: Engine) -> bool {
-    engine == Engine::Setitimer && !PROCESS_TIMER.load(Ordering::Relaxed) && setitimer::is_armed()
+    engine == Engine::Setitimer && !setitimer::is_ours() && setitimer::is_armed()
 }
 
 /// Arms the timer of a thread. Even with the engine `perf` that is all for the first milliseconds. Creating
@@ -265,12 +257,5 @@ pub(crate) fn disarm_all() {
     NEW_NS.store(0, Ordering::SeqCst);
     threads::live().for_each(disarm);
     let _ = ticker::arm(0, 0);
-    if PROCESS_TIMER.swap(false, Ordering::Relaxed) {
-        let _ = setitimer::arm(0);
-    }
-}
-
-/// Forgets the timers in a forked child, which does not inherit them.
-pub(crate) fn forget_timers() {
-    PROCESS_TIMER.store(false, Ordering::Relaxed);
+    setitimer::disarm();
 }

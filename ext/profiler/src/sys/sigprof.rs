@@ -69,14 +69,23 @@ pub(crate) fn install(handler: Handler) {
     INSTALLED.store(current(), Ordering::Relaxed);
 }
 
-/// Blocks SIGPROF on the calling native thread for good.
+/// Blocks SIGPROF on the calling native thread.
 pub(crate) fn block_here() {
+    change_mask(::libc::SIG_BLOCK);
+}
+
+/// Unblocks SIGPROF on the calling native thread.
+pub(crate) fn unblock_here() {
+    change_mask(::libc::SIG_UNBLOCK);
+}
+
+fn change_mask(how: ::core::ffi::c_int) {
     // SAFETY: the set is ours.
     unsafe {
         let mut set: ::libc::sigset_t = ::core::mem::zeroed();
         ::libc::sigemptyset(&mut set);
         ::libc::sigaddset(&mut set, ::libc::SIGPROF);
-        ::libc::pthread_sigmask(::libc::SIG_BLOCK, &set, ::core::ptr::null_mut());
+        ::libc::pthread_sigmask(how, &set, ::core::ptr::null_mut());
     }
 }
 
