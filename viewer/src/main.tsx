@@ -6,8 +6,8 @@ import type { Facts, IndexFacts, Source } from "./model/facts";
 import { Model } from "./model/model";
 import { FormatError } from "./model/protobuf";
 import { twoSided } from "./model/two_sided";
-import { Failure, Page } from "./views/page";
-import { Periods } from "./views/periods";
+import { Failure, Page } from "./page/page";
+import { Periods } from "./page/periods";
 
 /** Returns the text of a block of data in the page; `null` if there is no such block. */
 function textOf(id: string): string | null {

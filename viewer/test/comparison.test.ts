@@ -12,7 +12,7 @@ import { isSignificant } from "../src/model/comparison";
 import { fromFragment } from "../src/model/fragment";
 import { everything, type Selection } from "../src/model/selection";
 import { amount } from "../src/model/units";
-import { delta, ratio, value } from "../src/views/difference_words";
+import { delta, ratio, value } from "../src/compare/difference_words";
 import { launch, Opened } from "./browser";
 import { compared, diff, recorded, versions, type DiffRow, type TwoSided } from "./page";
 

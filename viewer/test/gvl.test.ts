@@ -116,7 +116,7 @@ describe("the tab of the GVL", () => {
   it("is not there where nobody waited", async () => {
     const [store] = [page.model.profile.types.findIndex((it) => it.name === "gvl_blame")];
     assert.ok(store >= 0);
-    const { tabsOf } = await import("../src/views/view");
+    const { tabsOf } = await import("../src/state/view");
     const without = { ...page.model.profile, types: page.model.profile.types.filter((it) => it.name !== "gvl_blame"), rows: { ...page.model.profile.rows, weights: page.model.profile.rows.weights.filter((_, at) => at !== store) } };
     const all = everything(page.model.profile);
     assert.ok(tabsOf(page.model, all).includes("gvl") && !tabsOf(new Model(without, page.model.facts), all).includes("gvl"));

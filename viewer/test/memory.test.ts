@@ -7,8 +7,8 @@ import type { Browser } from "playwright-core";
 
 import { everything } from "../src/model/selection";
 import { amount, count, duration, percent } from "../src/model/units";
-import { delta } from "../src/views/difference_words";
-import { tabsOf } from "../src/views/view";
+import { delta } from "../src/compare/difference_words";
+import { tabsOf } from "../src/state/view";
 import { launch, Opened } from "./browser";
 import { by, converted, kept, recorded, report, versions, type Page } from "./page";
 

@@ -7,7 +7,7 @@ import type { Browser } from "playwright-core";
 
 import { grid } from "../src/model/days";
 import { amount, percent } from "../src/model/units";
-import { delta, ratio, value } from "../src/views/difference_words";
+import { delta, ratio, value } from "../src/compare/difference_words";
 import { launch, Opened } from "./browser";
 import { diff, directory, report, versions, type TwoSided } from "./page";
 

@@ -9,8 +9,8 @@ import { clean } from "../src/model/names";
 import { everything } from "../src/model/selection";
 import type { SampleType } from "../src/model/profile";
 import { amount, percent } from "../src/model/units";
-import { BOX } from "../src/views/flame_picture";
-import { brief, typeWord } from "../src/views/words";
+import { BOX } from "../src/pictures/flame_picture";
+import { brief, typeWord } from "../src/words/words";
 import { launch, Opened } from "./browser";
 import { kept, recorded, report, tree, type Call, type Page, type ReportRow } from "./page";
 

@@ -5,19 +5,19 @@ import type { Profile } from "./profile";
 import type { Tree } from "./tree";
 
 /** Returns whether a function is one to look for. */
-export type Looked = (of: number) => boolean;
+export type Predicate = (of: number) => boolean;
 
 /**
  * Returns for each row the innermost function of its stack that is looked for, the first kind before the next, or else the
  * leaf; -1 for a row that is not in the tree.
  */
-export function owners(tree: Tree, names: Names, looked: readonly Looked[]): Int32Array {
+export function owners(tree: Tree, names: Names, predicates: readonly Predicate[]): Int32Array {
   const found = tree.rowNode.map((node) => (node <= 0 ? -1 : leafOf(tree, names, node)));
-  for (const isLooked of [...looked].reverse()) {
+  for (const isWanted of [...predicates].reverse()) {
     const byNode = new Int32Array(tree.count).fill(-1);
     for (let node = 1; node < tree.count; node++) {
       const of = tree.functions[node]!;
-      byNode[node] = !names.isLeaf(of) && isLooked(of) ? of : byNode[tree.parent[node]!]!;
+      byNode[node] = !names.isLeaf(of) && isWanted(of) ? of : byNode[tree.parent[node]!]!;
     }
     for (let row = 0; row < found.length; row++) if (tree.rowNode[row]! > 0 && byNode[tree.rowNode[row]!]! >= 0) found[row] = byNode[tree.rowNode[row]!]!;
   }

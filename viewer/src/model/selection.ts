@@ -19,6 +19,12 @@ export type Transform =
   /** Removes functions of gems, of Ruby and in C from stacks. */
   | { readonly kind: "app" };
 
+/** Returns the transforms with one more, or without it if it is among them. */
+export function toggled(transforms: readonly Transform[], kind: "app" | "gems" | "recursion"): Transform[] {
+  const others = transforms.filter((it) => it.kind !== kind);
+  return others.length < transforms.length ? others : [...transforms, { kind }];
+}
+
 /** A range of time, ns since the start of the profile. Contains the events that end after `from` and not after `to`. */
 export interface Range {
   readonly from: number;

@@ -22,6 +22,12 @@ export interface Heat {
   readonly largest: number;
 }
 
+/** The weight of the matches of a search, by cell of time. */
+export interface Lit {
+  readonly cells: Float64Array;
+  readonly largest: number;
+}
+
 /**
  * Returns the weight of `rows` over time, and the part of it that is `lit`, with at most `most` columns; only of the events in
  * `only`.

@@ -1,0 +1,204 @@
+// The page of a directory: how busy each process was in each minute. A cell opens its period; two periods can be compared.
+
+import { useMemo, useRef, useState } from "preact/hooks";
+import { grid, type Grid } from "../model/days";
+import type { IndexFacts, PeriodPart, PeriodProcess } from "../model/facts";
+import { clean } from "../model/names";
+import { duration } from "../model/units";
+import { usePaint, useSize } from "../parts/hooks";
+import { widthOf } from "../pictures/lettering";
+import { Tip, type TipPlace, type TipText } from "../parts/tip";
+import { onRamp, type Theme } from "../pictures/theme";
+import type { Surface } from "../pictures/surface";
+import { brief } from "../words/words";
+
+const ROW = 16; // px
+const AXIS = 20; // px
+const LABEL = 96; // px in front of the cells
+
+/** A period that is shown, and the one that it is compared with. */
+export interface Shown {
+  readonly part: number;
+  readonly before: number | null;
+}
+
+export function Days({ index, open }: { index: IndexFacts; open: (shown: Shown) => void }) {
+  const [marked, mark] = useState<number | null>(null);
+  const { processes, parts } = index.periods;
+  const choose = (part: number, compare: boolean) => {
+    if (marked !== null && marked !== part) open(inOrder(parts, marked, part));
+    else if (compare) mark(marked === part ? null : part);
+    else open({ part, before: null });
+  };
+  return (
+    <div class="days-page">
+      <header class="header">
+        <h1 title={brief(clean(index.title))}>{brief(clean(index.title))}</h1>
+        <p class="muted grow">A click opens a period. Ctrl and a click on two compares them.</p>
+        {marked !== null && (
+          <p>
+            Compare {spanText(parts[marked]!)} with … <button class="opener" onClick={() => mark(null)}>Cancel</button>
+          </p>
+        )}
+        <span class="muted">profiler {index.version}</span>
+      </header>
+      <div class="days">
+        <ul class="legend" aria-label="Colours">
+          <li>
+            <i class="dot busy-low" />
+            little {index.periods.type === "cpu" ? "CPU time" : "activity"}
+          </li>
+          <li>
+            <i class="dot busy-high" />
+            most of this process
+          </li>
+        </ul>
+        {processes.map((it) => (
+          <ProcessMap key={it.pid} process={it} index={index} marked={marked} choose={choose} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Returns two periods with the earlier one as the one before. */
+function inOrder(parts: readonly PeriodPart[], one: number, other: number): Shown {
+  return parts[one]!.from <= parts[other]!.from ? { part: other, before: one } : { part: one, before: other };
+}
+
+interface MapProps {
+  readonly process: PeriodProcess;
+  readonly index: IndexFacts;
+  readonly marked: number | null;
+  readonly choose: (part: number, compare: boolean) => void;
+}
+
+function ProcessMap({ process, index, marked, choose }: MapProps) {
+  const map = useMemo(() => grid(process), [process]);
+  const own = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const { width } = useSize(own);
+  const [tip, setTip] = useState<TipPlace | null>(null);
+  const [hovered, setHovered] = useState(-1); // a cell
+  const [current, setCurrent] = useState(-1); // the cell from which keys move
+  const height = map.rows * ROW + AXIS;
+  const lit = hovered >= 0 ? hovered : current;
+  usePaint(canvas, { width, height }, (surface, colors) => paint(surface, colors, map, width, lit, marked), [map, lit, marked]);
+  const cellAt = (event: MouseEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    const row = Math.floor((event.clientY - box.top) / ROW);
+    const column = Math.floor(((event.clientX - box.left - LABEL) / (width - LABEL)) * map.columns);
+    const cell = row * map.columns + column;
+    return row < map.rows && column >= 0 && column < map.columns && (map.part[cell] ?? -1) >= 0 ? cell : -1;
+  };
+  const text = (cell: number) => cellText(index, map, cell);
+  const keyed = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -map.columns, ArrowDown: map.columns };
+    const step = Object.hasOwn(steps, event.key) ? steps[event.key]! : 0;
+    if (step !== 0) {
+      let next = current < 0 ? map.part.findIndex((it) => it >= 0) : current + step;
+      while (next >= 0 && next < map.part.length && map.part[next]! < 0) next += step;
+      if (next >= 0 && next < map.part.length) setCurrent(next);
+    } else if (event.key === "Enter" && current >= 0) choose(map.part[current]!, event.ctrlKey || event.metaKey);
+    else return;
+    event.preventDefault();
+  };
+  const name = `${brief(clean(process.program))} (${process.pid})`;
+  return (
+    <section class="days-process" aria-label={name}>
+      <h2>
+        {name} <span class="muted">{duration(map.total)} {index.periods.type === "cpu" ? "CPU time" : "not waiting"} in {process.cells.length} files</span>
+      </h2>
+      <div
+        ref={own}
+        class="days-map"
+        tabIndex={0}
+        role="application"
+        aria-roledescription="heatmap"
+        aria-label={`${name}: arrow keys walk, Enter opens a period, Ctrl and Enter on two compares them`}
+        style={{ height: `${height}px` }}
+        onKeyDown={keyed}
+      >
+        <canvas
+          ref={canvas}
+          aria-hidden="true"
+          onPointerMove={(event) => {
+            const cell = cellAt(event);
+            setHovered(cell);
+            setTip(cell < 0 ? null : { ...text(cell), x: event.clientX, y: event.clientY });
+          }}
+          onPointerLeave={() => (setHovered(-1), setTip(null))}
+          onClick={(event) => {
+            const cell = cellAt(event);
+            if (cell >= 0) choose(map.part[cell]!, event.ctrlKey || event.metaKey);
+          }}
+        />
+      </div>
+      <p class="hidden" aria-live="polite">
+        {current >= 0 && `${text(current).title}, ${text(current).rows.map(([key, value]) => `${key} ${value}`).join(", ")}`}
+      </p>
+      <Tip tip={tip} />
+    </section>
+  );
+}
+
+function paint(surface: Surface, theme: Theme, map: Grid, width: number, lit: number, marked: number | null): void {
+  const cell = (width - LABEL) / map.columns;
+  const gap = cell > 4 ? 1 : 0;
+  const litPart = lit < 0 ? -1 : map.part[lit]!;
+  for (let row = 0; row < map.rows; row++) {
+    const label = rowLabel(map, row);
+    surface.text(LABEL - 8 - widthOf(label), row * ROW + ROW / 2, label, theme.muted);
+    for (let column = 0; column < map.columns; column++) {
+      const at = row * map.columns + column;
+      const weight = map.cells[at]!;
+      const left = LABEL + column * cell;
+      if (weight < 0) {
+        surface.rect(left, row * ROW + ROW - 2, cell - gap, 1, theme.line);
+        continue;
+      }
+      const part = map.part[at]!;
+      const ramp = part === litPart || part === marked ? theme.litHeat : theme.heat;
+      surface.rect(left, row * ROW, cell - gap, ROW - 1, onRamp(ramp, map.largest > 0 ? weight / map.largest : 0));
+    }
+  }
+  const isHours = map.columns === 60;
+  for (let column = 0; column < map.columns; column += isHours ? 10 : 36) {
+    const text = isHours ? `:${String(column).padStart(2, "0")}` : clock(column * map.cellMs);
+    surface.text(LABEL + column * cell, map.rows * ROW + AXIS / 2, text, theme.muted);
+  }
+}
+
+function cellText(index: IndexFacts, map: Grid, cell: number): TipText {
+  const from = map.first + Math.floor(cell / map.columns) * map.rowMs + (cell % map.columns) * map.cellMs;
+  const part = index.periods.parts[map.part[cell]!]!;
+  const weight = map.cells[cell]!;
+  const rows: [string, string][] = [
+    [index.periods.type === "cpu" ? "CPU time" : "not waiting", duration(weight)],
+    ["of a CPU", `${((100 * weight) / (map.cellMs * 1e6)).toFixed(1)}%`],
+  ];
+  if (part.files > 1 || part.to - part.from > map.cellMs * 1.5) rows.push(["opens", spanText(part)]);
+  return { title: `${day(from)} ${clock(from)} to ${clock(from + map.cellMs)}`, rows };
+}
+
+function rowLabel(map: Grid, row: number): string {
+  const at = map.first + row * map.rowMs;
+  if (map.columns !== 60) return day(at);
+  // The date is shown at the first hour of each day.
+  return row === 0 || clock(at) === "00:00" ? `${day(at)} ${clock(at)}` : clock(at);
+}
+
+const local = (part: number) => part - new Date(part).getTimezoneOffset() * 60_000;
+
+/** Formats the time of a period: `Nov 27 12:00 to 12:10`. */
+export function spanText({ from, to }: PeriodPart): string {
+  return `${day(local(from))} ${clock(local(from))} to ${clock(local(to))}`;
+}
+
+function clock(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 16);
+}
+
+function day(ms: number): string {
+  return new Date(ms).toLocaleDateString("en", { month: "short", day: "numeric", timeZone: "UTC" });
+}
