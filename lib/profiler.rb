@@ -203,7 +203,7 @@ module Profiler
       # An exception from outside may arrive after enter has finished, so leave runs in any case.
       before = Labels.current
       begin
-        Labels.enter(before, labels ? labels.to_h.merge(more) : more)
+        Labels.enter(before, Hash === labels ? labels.merge(more) : labels || more)
         yield
       ensure
         Labels.leave(before)

@@ -84,6 +84,42 @@ RSpec.describe "Profiler.label" do
                            "ArgumentError: 40 labels at once are too many (allowed: 32)", "ArgumentError: no block given", {}])
   end
 
+  it "refuses what is no Hash of labels, and values of any class, by a message that names them" do
+    refused = run_json(<<~'RUBY')
+      invalid = [5, "x", [[:a, 1]], Object, BasicObject.new, { a: BasicObject.new }]
+      print_json([*invalid.map { |labels| error { Profiler.label(labels) { abort "it ran" } }.gsub(/0x\h+/, "0x") },
+                  error { Profiler.run(static_labels: { a: BasicObject.new }) { } }.gsub(/0x\h+/, "0x"), Profiler.label(nil, b: 1) { Profiler.labels }])
+    RUBY
+    allowed = "(allowed: names as Symbols or Strings, with their values)"
+    values = "(allowed: String, Symbol, Numeric, true, false, and nil to take it away)"
+    expect(refused).to eq([*["5", '"x"', "[[:a, 1]]", "Object", "#<BasicObject:0x>"].map { |it| "ArgumentError: #{it} is not a Hash of labels #{allowed}" },
+                           *["ArgumentError: the label :a cannot be #<BasicObject:0x> #{values}"] * 2, { b: "1" }])
+  end
+
+  it "reads names and values in any encoding" do
+    %w[C C.UTF-8].each do |locale|
+      labels, selected, marker = run_json(<<~'RUBY', env: { "LC_ALL" => locale })
+        texts = %w[UTF-16LE UTF-16BE UTF-32LE ISO-8859-1].map { |name| "d\u00E9ab".encode(name) }
+        labels = texts.map { |text| Profiler.label(text => text) { Profiler.labels } }
+        labels += texts.map { |text| Profiler.label(text.to_sym => text.to_sym) { Profiler.labels } }
+        profile = Profiler.run(labels: { texts[0] => "1" }, static_labels: { texts[1] => texts[2] }) do
+          Profiler.label("d\u00E9ab" => 1) { burn }
+          texts.each { |text| Profiler.marker(text) }
+        end
+        print_json([labels.uniq, profile.samples.map { |it| it.labels.except("gc", "gc_reason") }.uniq, profile.markers.map(&:name).uniq])
+      RUBY
+      expect([labels, selected, marker]).to eq([[{ "déab": "déab" }], [{ "déab": "1" }], ["déab"]])
+    end
+  end
+
+  it "makes valid text of bytes that are none in any encoding" do
+    valid = run_json(<<~'RUBY')
+      texts = Encoding.list.map { |encoding| "\xff\xd8a".dup.force_encoding(encoding) }
+      print_json(texts.map { |text| Profiler.label(text => text) { Profiler.labels }.flatten.map { |it| it.to_s.valid_encoding? && !it.to_s.include?("\0") } }.uniq)
+    RUBY
+    expect(valid).to eq([[true, true]])
+  end
+
   it "cuts long texts, and makes all of them valid" do
     long, invalid = run_json(<<~'RUBY')
       long = Profiler.label("a" * 300 => "é" * 200) { Profiler.labels.map { |name, value| [name.size, value.bytesize, value.valid_encoding?] } }

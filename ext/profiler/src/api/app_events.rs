@@ -9,6 +9,7 @@ use crate::capture::allocation;
 use crate::sampler::{self, fork};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
+use crate::vm::strings::lossy;
 use crate::{labels, threads, vm};
 use profiler_core::text::{cut, MAX_NAME_BYTES};
 
@@ -21,11 +22,15 @@ fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), Error> {
     // An app can have replaced the clock that the time came from. The marker is then an instant.
     let started_ns = u64::try_convert(started_ns).unwrap_or(i64::MAX as u64);
     let me = vm::threads::current(ruby, vm::threads::Names::Included)?;
-    // SAFETY: no Ruby code runs while the slice is read.
-    let name = unsafe { name.as_slice() };
-    // A long name is not copied as a whole: a character has 4 bytes at most.
-    let start = name.get(..MAX_NAME_BYTES + 4).unwrap_or(name);
-    let name = cut(String::from_utf8_lossy(start).into_owned());
+    let name = if name.is_utf8_compatible_encoding() {
+        // SAFETY: no Ruby code runs while the slice is read.
+        let bytes = unsafe { name.as_slice() };
+        // A long name is not copied as a whole: a character has 4 bytes at most.
+        String::from_utf8_lossy(bytes.get(..MAX_NAME_BYTES + 4).unwrap_or(bytes)).into_owned()
+    } else {
+        lossy(ruby, name)
+    };
+    let name = cut(name);
     sampler::record_marker(&name, started_ns, || {
         threads::current().map(|state| threads::info(state, me.name))
     });

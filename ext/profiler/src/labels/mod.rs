@@ -27,12 +27,12 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use magnus::rb_sys::AsRawValue;
-use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, RString, Ruby};
+use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, RString, Ruby, Value};
 use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::LabelSet;
 
-use crate::errors::argument_error;
+use crate::errors::{argument_error, wrong_value};
 use crate::shared::CAPTURE;
 use crate::threads::{self, ThreadState};
 use crate::vm;
@@ -120,7 +120,12 @@ pub(crate) fn on_current<'a>(ruby: &Ruby, own: &'a LabelSet) -> Result<Cow<'a, L
 /// Implements `Labels.enter(before, labels)`, which makes these labels current, on top of `before`, a result
 /// of `Labels.current`. `Labels.leave(before)` undoes that, even after any exception here, including one that
 /// arrives from outside when all is done.
-fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: RHash) -> Result<(), Error> {
+fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: Value) -> Result<(), Error> {
+    let Some(labels) = RHash::from_value(labels) else {
+        return Err(wrong_value(ruby, labels, |it| {
+            format!("{it} is not a Hash of labels (allowed: names as Symbols or Strings, with their values)")
+        }));
+    };
     let outer = before.map(|it| it.set.clone()).unwrap_or_default();
     let set = outer.with(pairs(ruby, labels)?);
     if set.pairs().len() > MAX_LABELS {

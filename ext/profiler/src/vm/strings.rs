@@ -13,11 +13,11 @@ pub(crate) fn lossy(ruby: &Ruby, text: RString) -> String {
         // SAFETY: no Ruby code runs while the slice is read.
         String::from_utf8_lossy(unsafe { text.as_slice() }).into_owned()
     };
-    // SAFETY: no Ruby code runs while the slice is checked.
-    if std::str::from_utf8(unsafe { text.as_slice() }).is_ok() {
+    if text.is_utf8_compatible_encoding() {
         return read(text);
     }
-    // A text that cannot be converted is returned unchanged.
+    // Also bytes that are valid UTF-8 can mean other characters, as all of ASCII in UTF-16. A text that cannot be
+    // converted is returned unchanged.
     read(text.conv_enc(ruby.utf8_encoding()).unwrap_or(text))
 }
 
