@@ -59,6 +59,7 @@ module Profiler
       #
       # @param argv [Array<String>]
       def start(argv)
+        trap("XFSZ") {} # or a file beyond the limit (ulimit -f) would end us before the error is reported; programs do not inherit this
         exit run(argv)
       end
 

@@ -137,6 +137,16 @@ RSpec.describe "Options of Profiler.run" do
       expect(Dir.children(".")).to be_empty
     end
 
+    it "is refused, and leaves nothing, where it is larger than the process may write" do
+      refused = run_json(<<~RUBY, chdir: Dir.pwd)
+        profile = Profiler.run { burn }
+        Process.setrlimit(:FSIZE, 4_000)
+        print_json([{}, { source: true }].map { |options| error { profile.save("cpu.html", **options) } })
+      RUBY
+      expect(refused).to eq(["Errno::EFBIG: File too large - #{Dir.pwd}/cpu.html"] * 2)
+      expect(Dir.children(".")).to be_empty
+    end
+
     it "writes the file also where the process ends inside the block, and that of a forked child with its pid" do
       %w[exit exit!].each do |ending|
         pid = run_json(<<~RUBY, chdir: Dir.pwd)

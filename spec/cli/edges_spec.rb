@@ -62,6 +62,29 @@ RSpec.describe "The command profiler, at its edges" do
     end
   end
 
+  it "says that an option keeps Ruby from loading the profiler" do
+    { "--disable=all" => %w[--disable=all], "--disable-rubyopt" => %w[-w --disable-rubyopt], "--disable=gems,al" => %w[--disable gems,al] }.each do |option, arguments|
+      result = profiler("record", "--", ruby, *arguments, "-e", "puts 7")
+      expect(result).to have_attributes(code: 0, out: "7\n", err: "profiler: no profile was written: #{ruby} #{option} does not load the profiler, as it ignores RUBYOPT\n")
+    end
+    expect(profiler("record", "--", ruby, "--disable=gems", "-e", "puts 7").err).to include("wrote profile-")
+  end
+
+  it "says in one sentence that a file is larger than a process may write (ulimit -f), and leaves none" do
+    program = "eval((1..400).map { |i| \"def m\#{i} = 2_000.times {}\" }.join(10.chr)); 3.times { (1..400).each { |i| send(\"m\#{i}\") } }; puts 8"
+    File.write("#{box}/a.rb", program)
+    record = shell("ulimit -f 8; exec $P record -q -o a.svg -- #{ruby.shellescape} a.rb")
+    expect(record.err).to match(/\Aprofiler: no temporary directory can be written to \(.*File too large.*\)\n\z/)
+    record = shell("ulimit -f 260; exec $P record -q -o a.html -- #{ruby.shellescape} a.rb")
+    expect(record).to have_attributes(code: 0, out: "8\n", err: /\A\[profiler\] the profile was not written to \S+: File too large\n/)
+    expect(record.err.lines.size).to eq(2), record.err
+    page = shell("ulimit -f 8; exec $P diff #{shop.shellescape} #{shop.shellescape} -o a.html")
+    expect(page).to have_attributes(code: 1, err: "profiler: cannot write a.html: File too large\n")
+    expect(files).to eq(%w[a.rb])
+    inherited = shell("ulimit -f 300; exec $P stat -- #{ruby.shellescape} -e 'p trap(%(XFSZ), %(DEFAULT)); File.write(%(b), %(x) * 200_000)'")
+    expect(inherited).to have_attributes(code: 128 + Signal.list["XFSZ"], out: "\"SYSTEM_DEFAULT\"\n")
+  end
+
   it "writes the profile of a program that gets a signal twice, as from timeout" do
     %w[INT TERM].each do |signal|
       result = command_child("timeout", "-s", signal, "2", ruby, Child::EXE, "record", "-o", "#{signal}.pb.gz", "--", ruby, "-e", "loop { 1_000.times { |i| i.to_s } }", chdir: box)

@@ -58,6 +58,8 @@ module Profiler
 
       # Options of Ruby with which it runs no program.
       RUN_NOTHING = %w[-c -h --help --version --copyright --dump].freeze
+      # Features of Ruby without which it ignores RUBYOPT: <tt>--disable=all</tt>. Their names can be shortened.
+      FEATURES = %w[all rubyopt].freeze
       # The number of bytes that must fit for temporary files.
       OWN_BYTES = 1 << 16
       # Signals that end a recording of another process, whose profile is then written.
@@ -317,6 +319,8 @@ module Profiler
             "#{program} was killed by #{ChildProcess.signal_name(status)}"
           elsif (option = option_without_program(command))
             "#{program} #{option} runs no program"
+          elsif (option = option_without_rubyopt(command))
+            "#{program} #{option} does not load the profiler, as it ignores RUBYOPT"
           else
             "#{program} is not a Ruby program, or has printed an error above"
           end
@@ -324,11 +328,24 @@ module Profiler
       end
 
       # Returns the option that makes Ruby run no program, or nil.
-      def option_without_program((program, *arguments))
-        return unless File.basename(program).start_with?("ruby")
+      def option_without_program(command)
+        options = options_of_ruby(command)
+        options.find { |it| RUN_NOTHING.include?(it) } || ("-v" if options.include?("-v") && options.last == command.last)
+      end
 
-        options = arguments.take_while { |it| it.start_with?("-") && it != "-e" }
-        options.find { |it| RUN_NOTHING.include?(it) } || ("-v" if options == arguments && options.include?("-v"))
+      # Returns the option with which Ruby does not load the profiler, or nil.
+      def option_without_rubyopt(command)
+        options_of_ruby(command).find do |option|
+          option[/\A--disable[-=](.+)/, 1]&.split(",")&.any? { |name| FEATURES.any? { |it| it.start_with?(name) } }
+        end
+      end
+
+      # Returns the options before the script.
+      def options_of_ruby((program, *arguments))
+        return [] unless File.basename(program).start_with?("ruby")
+
+        arguments = arguments.slice_when { |it, _next| it != "--disable" }.map { |it| it.join("=") }
+        arguments.take_while { |it| it.start_with?("-") && it != "-e" }
       end
     end
   end

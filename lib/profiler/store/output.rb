@@ -9,6 +9,15 @@ module Profiler
   #
   # Symbolic links are followed. A device or a named pipe is written to directly, because a rename would replace it by a file.
   class Output
+    # Refuses a file that is larger than this process may write: the write would end it by SIGXFSZ. Native code needs no such
+    # check, because its threads block signals.
+    #
+    # @raise [Errno::EFBIG]
+    # @api private
+    def self.demand_size(bytes)
+      raise Errno::EFBIG if bytes > Process.getrlimit(:FSIZE).first
+    end
+
     # @param format [Symbol, String, nil] by the path's extension when nil
     # @param options [Hash] as for {Profile#dump}
     # @raise [ArgumentError] if the format is not known, or the path is none
@@ -59,6 +68,7 @@ module Profiler
     def replace(bytes)
       return File.binwrite(@path, bytes) if @stream
 
+      Output.demand_size(bytes.bytesize)
       beside do |file|
         file.write(bytes)
         file.close
