@@ -39,6 +39,24 @@ RSpec.describe "ruby -rprofiler/autoload" do
     expect(files).to eq ["a.svg"]
   end
 
+  it "names the variable whose bytes are no text, and leaves the app alone" do
+    names = File.read(File.join(Child::LIB, "profiler/autoload/settings.rb")).scan(/^ +[A-Z_]+ = "(PROFILER_[A-Z_]+)"/).flatten
+    expect(names.size).to be > 25
+    flags = %w[TIMELINE FIBERS START_PAUSED CONTINUOUS FLIGHT QUIET].map { |name| "PROFILER_#{name}" }
+    paths = %w[OUT TRIM_PATH FLIGHT_OUT CONTROL LEDGER].map { |name| "PROFILER_#{name}" }
+    needed = { "PROFILER_DUMP_SIGNAL" => :CONTROL, "PROFILER_TO" => :CONTINUOUS, "PROFILER_PERIOD" => :CONTINUOUS, "PROFILER_KEEP" => :CONTINUOUS, "PROFILER_MINUTES" => :FLIGHT }
+    names.each do |name|
+      with = needed[name] ? { needed[name] => name == "PROFILER_DUMP_SIGNAL" ? in_box("control") : "1" } : {}
+      result = app("puts 7", OUT: nil, **with, env: { name => "a\xFF", "LC_ALL" => "C.UTF-8" })
+      expect(result).to have_attributes(code: 0, out: "7\n"), "#{name}: #{result}"
+      next if flags.include?(name) || paths.include?(name) || name.match?(/OWNER|EXECS/) # on, paths that are bytes, and our own
+
+      expect(result.err).to eq("[profiler] this process is not profiled: #{name}: \"a\\xFF\" is not text in UTF-8\n")
+    end
+    session = ruby_child("-rprofiler", "-e", "Profiler.run {} rescue puts $!.message", env: { "PROFILER_ENGINE" => "a\xFF" })
+    expect(session.out).to match(/\APROFILER_ENGINE="a\\xFF" is not an engine \(allowed: .*\)\n\z/)
+  end
+
   it "writes to the path as it was resolved at the start" do
     result = app("Dir.mkdir('sub'); Dir.chdir('sub')")
     expect([result.err, files, Dir.children(in_box("sub"))]).to match [/-> a\.svg$/, %w[a.svg sub], []]

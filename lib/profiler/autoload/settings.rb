@@ -50,6 +50,10 @@ module Profiler
                START_PAUSED, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, CONTROL, DUMP_SIGNAL, QUIET, LEDGER, OWNER,
                EXECS].freeze
 
+      # Variables with paths, which are bytes.
+      PATHS = [OUT, TRIM_PATH, FLIGHT_OUT, CONTROL, LEDGER].freeze
+      private_constant :PATHS
+
       PREFIX = "PROFILER_"
       # Variables that other parts of the profiler read.
       OTHERS = %w[PROFILER_TOKEN PROFILER_ON_DEMAND].freeze
@@ -206,9 +210,14 @@ module Profiler
 
       private
 
+      # @raise [ArgumentError] for bytes that are no text
       def value(name)
         it = @env[name]
-        it unless it.nil? || it.empty?
+        return if it.nil? || it.empty?
+        return it if it.valid_encoding? || PATHS.include?(name)
+
+        text = it.dup.force_encoding(Encoding::UTF_8) # in the locale C only ASCII is valid
+        text.valid_encoding? ? text : raise(ArgumentError, "#{name}: #{text.inspect} is not text in UTF-8")
       end
 
       # Refuses variables that need a recording, which an always-on session does not have.
@@ -229,7 +238,7 @@ module Profiler
       end
 
       def flag?(name)
-        ![nil, "0", "false"].include?(value(name))
+        ![nil, "", "0", "false"].include?(@env[name])
       end
 
       # Paths are bytes: split would refuse those that are no text in the locale's encoding.

@@ -256,13 +256,12 @@ fn requested_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>,
         let message = |it| wrong(format!("engine: {it}"), ":");
         return engine.map(Some).ok_or_else(|| wrong_value(ruby, value, message));
     }
-    match std::env::var("PROFILER_ENGINE") {
-        Ok(name) if !name.is_empty() => {
-            let message = || wrong(format!("PROFILER_ENGINE={name:?}"), "");
-            named(&name).map(Some).ok_or_else(|| argument_error(ruby, message()))
-        }
-        _ => Ok(None),
+    let name = std::env::var_os("PROFILER_ENGINE").unwrap_or_default();
+    if name.is_empty() {
+        return Ok(None);
     }
+    let message = || wrong(format!("PROFILER_ENGINE={name:?}"), "");
+    name.to_str().and_then(named).map(Some).ok_or_else(|| argument_error(ruby, message()))
 }
 
 fn engine(
