@@ -75,7 +75,7 @@ module Profiler
     # @param question [OnDemand::Question]
     # @api private
     def on_demand(question, env, app)
-      permitted?(env) ? answer(question.options_text, env, app, question.begun, question) : app.call(env)
+      @permission.given?(env) ? answer(question.options_text, env, app, question.begun, question) : app.call(env)
     end
 
     # Ends the recording of a request.
@@ -105,7 +105,7 @@ module Profiler
     # Notes the endpoint of a request that has ended, and counts it with that, also where it failed.
     def count(env, path, early, response, begun)
       status = response.first if response.is_a?(Array)
-      labels = @policy.calling { @route.learn(env, path, early, status) }
+      labels = @route.learn(env, path, early, status)
       Native.count_request(labels || early, begun) if begun
     end
 
@@ -116,7 +116,7 @@ module Profiler
 
       @policy.guarded do |begun|
         next defer_to_on_demand(options_text, env, begun) if options_text && @permit_inside
-        next answer(options_text, env, @app, begun) if options_text && permitted?(env)
+        next answer(options_text, env, @app, begun) if options_text && @permission.given?(env)
 
         recording = @policy.by_chance(begun) unless @idle
         recording ? serve(env, recording, @app) : @app.call(env)
@@ -162,10 +162,6 @@ module Profiler
       [nil, @policy.on_demand(@parser.parse(options_text), begun)]
     rescue *OWN_TROUBLE => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
-    end
-
-    def permitted?(env)
-      @policy.calling { @permission.given?(env) }
     end
 
     def serve(env, recording, app, question = nil)
@@ -223,7 +219,7 @@ module Profiler
     def describe(recording)
       env, *path = recording.work || [{}, nil, nil] # an exception from outside came first
       path, status = Route.path(*path), recording.status
-      labels = @policy.calling { @route.labels(env, path, status) } || {}
+      labels = @route.labels(env, path, status) || {}
       [labels, env[LABELS] || {}, { **labels.slice(:route, :endpoint), method: env["REQUEST_METHOD"], path: path, status: status&.to_s }]
     end
 
@@ -232,7 +228,7 @@ module Profiler
     # @param it [#id, #reason, nil]
     def named(it, headers, env)
       # A body that is still generated on another thread uses the env itself.
-      return headers unless it && (it.reason == :requested || permitted?(env.dup))
+      return headers unless it && (it.reason == :requested || @permission.given?(env.dup))
 
       with(headers, RESULT, it.id)
     end

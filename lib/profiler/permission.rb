@@ -2,6 +2,8 @@
 
 require "digest"
 
+require_relative "process/callback"
+
 module Profiler
   # Decides which clients may request and see profiles. In development these are the programs on this machine; elsewhere
   # +permit+ and the token decide, and if both are set, both must agree. By default nobody may.
@@ -31,16 +33,16 @@ module Profiler
       @permit = permit
       @digest = token && Digest::SHA256.digest(token)
       @bearer = bearer
+      @losses = Losses.new("a request for a profile was refused")
       [Local, Untraced] # loaded now: to load in a request is to be interrupted in the middle of it
     end
 
+    # Returns whether the client is authorized. If +permit+ raises, it is not, and one line says what was raised.
+    #
     # @param env [Hash]
-    def given?(env)
-      return self.class.development? && local?(env) unless @permit || @digest
-      return false if @digest && !token?(env)
-
-      @permit.nil? || Untraced.read(env) { @permit.call(env) } ? true : false
-    end
+    # @return [Boolean]
+    # @see Callback.call
+    def given?(env) = Callback.call(@losses) { decide(env) } ? true : false
 
     # Returns whether the request has the token. False if there is none.
     def token?(env)
@@ -59,6 +61,13 @@ module Profiler
     end
 
     private
+
+    def decide(env)
+      return self.class.development? && local?(env) unless @permit || @digest
+      return false if @digest && !token?(env)
+
+      @permit.nil? || Untraced.read(env) { @permit.call(env) }
+    end
 
     def local?(env)
       return true if Local.request?(env)

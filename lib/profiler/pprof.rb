@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "process/callback"
 
 module Profiler
   # Profiles of this process over HTTP, for <tt>go tool pprof</tt>, Parca, Alloy and Prometheus. A Rack app (Rack 2 and 3) with
@@ -126,7 +125,7 @@ module Profiler
     def permitted?(env)
       return refuse_foreign(env) if @checks_origin && Permission::Local.foreign?(env)
 
-      Callback.call(@losses) { @permission.given?(env) }
+      @permission.given?(env)
     end
 
     # @return [false]

@@ -41,13 +41,14 @@ module Profiler
         for_web = Profiles.new(**options.except(:sample_rate, :slower_than, :out, :format, :keep)) if profiles
         Class.new(self) do
           @permit = permit
+          @refusals = Losses.new("a request for a profile was refused")
           @policy = policy
           @profiles = for_web
         end
       end
 
       # @api private
-      attr_reader :permit, :profiles
+      attr_reader :permit, :refusals, :profiles
 
       # @api private
       def policy
@@ -78,16 +79,16 @@ module Profiler
     def begin_one(policy, job, begun)
       requested = job[OPTION]
       profiles = self.class.profiles
-      may = (requested || (profiles && job[Profiles::OPTION])) && permitted?(policy, job)
+      may = (requested || (profiles && job[Profiles::OPTION])) && permitted?(job)
       return policy.by_chance(begun) unless may
       return profiles.begin(job, begun) unless requested
 
       policy.on_demand(requested == true ? {} : Middleware::RequestParser.new(nil).parse(requested.to_s), begun)
     end
 
-    def permitted?(policy, job)
+    def permitted?(job)
       permit = self.class.permit
-      permit.nil? || policy.calling { permit.call(job) }
+      permit.nil? || Callback.call(self.class.refusals) { permit.call(job) }
     end
 
     # Returns whether Active Job counts the job.

@@ -21,6 +21,7 @@ module Profiler
         raise ArgumentError, "route: #{route.inspect} does not respond to call" unless route.nil? || route.respond_to?(:call)
 
         @route = route
+        @losses = Losses.new("a request has no endpoint")
         # Endpoints by method and path: nil while none was found, true if they differ between requests.
         @endpoints = {}
         @cleared_at = now
@@ -39,10 +40,12 @@ module Profiler
       # @param env [Hash] of a request whose response is known
       # @param path [String] as it was when the request began: apps change it
       # @param status [Integer, String, nil]
-      # @return [Hash{Symbol => String}]
+      # @return [Hash{Symbol => String}, nil] nil after an error of the app's callback
       def labels(env, path, status)
-        route = route(env)
-        late_labels(env, route, endpoint(env, route) || early_labels(env, path)[:endpoint], status)
+        Callback.call(@losses) do
+          route = route(env)
+          late_labels(env, route, endpoint(env, route) || early_labels(env, path)[:endpoint], status)
+        end
       end
 
       # Remembers the endpoint of a request that has ended, for later requests.
@@ -51,12 +54,14 @@ module Profiler
       # @param path [String] as it was when the request began
       # @param early [Hash] the labels with which it began
       # @param status [Integer, String, nil]
-      # @return [Hash{Symbol => String}] as {labels}, with the endpoint that its samples have
+      # @return [Hash{Symbol => String}, nil] as {labels}, with the endpoint that its samples have
       def learn(env, path, early, status)
-        route = route(env)
-        found = endpoint(env, route)
-        note(place(env, path), found) if found && found != early[:endpoint]
-        late_labels(env, route, action(env) || early[:endpoint], status)
+        Callback.call(@losses) do
+          route = route(env)
+          found = endpoint(env, route)
+          note(place(env, path), found) if found && found != early[:endpoint]
+          late_labels(env, route, action(env) || early[:endpoint], status)
+        end
       end
 
       # @param script_name [String, nil]

@@ -136,7 +136,7 @@ module Profiler
 
       # @api private
       def store(result)
-        @store.is_a?(Directory) ? store_in_directory(result) : calling { store_elsewhere(result) }
+        @store.is_a?(Directory) ? store_in_directory(result) : Callback.call(@losses) { store_elsewhere(result) }
       end
 
       # @param name [String, nil] an id; nil: the newest
@@ -179,12 +179,6 @@ module Profiler
       rescue *OWN_TROUBLE => e
         @losses.add(e)
       end
-
-      # Runs a callback of the app.
-      #
-      # @return [Object, nil] what the block returns; nil after an error or a throw
-      # @see Callback.call
-      def calling(&block) = Callback.call(@losses, &block)
 
       private
 

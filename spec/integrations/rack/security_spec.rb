@@ -44,7 +44,7 @@ RSpec.describe "Profiler::Middleware without permission" do
   end
 
   it "requires both token and permit where both are set, and denies on an error" do
-    lost = eq("[profiler] a profile was lost: RuntimeError: in permit\n")
+    lost = eq("[profiler] a request for a profile was refused: RuntimeError: in permit\n")
     untouched, profiles = run_json(<<~RUBY, env: { "RACK_ENV" => "development" }, err: lost)
       permission = nil
       app = middleware(token: TOKEN, permit: ->(env) { permission == :raise ? raise("in permit") : permission })
@@ -58,7 +58,7 @@ RSpec.describe "Profiler::Middleware without permission" do
   end
 
   it "denies where permit: raises an error of any kind, or throws to the app" do
-    lost = match(/\A(\[profiler\] a profile was lost: (\S+: in permit|SystemStackError: .*|Profiler::Error: a callback threw to the app)\n){7}\z/)
+    lost = match(/\A(\[profiler\] a request for a profile was refused: (\S+: in permit|SystemStackError: .*|Profiler::Error: a callback threw to the app)\n){7}\z/)
     untouched, caught = run_json(<<~RUBY, env: { "RACK_ENV" => "development" }, err: lost)
       errors = [NotImplementedError, LoadError, SecurityError, NoMemoryError].map { |it| ->(env) { raise it, "in permit" } }
       deep = ->(env) { deep.(env) }
@@ -106,7 +106,7 @@ RSpec.describe "Profiler::Middleware without permission" do
   end
 
   it "leaves nothing running and the response as it is when a route or a store of the app's raises" do
-    lost = %w[route store].map { |place| "[profiler] a profile was lost: RuntimeError: in #{place}\n" }.join
+    lost = "[profiler] a request has no endpoint: RuntimeError: in route\n[profiler] a profile was lost: RuntimeError: in store\n"
     expect(run_json(<<~RUBY, env: { "RACK_ENV" => "development" }, err: eq(lost))).to eq(results: 1, untouched: true, running: [0, 0])
       running = -> { ObjectSpace.each_object(Profiler::Session).count(&:running?) }
       get(middleware(route: ->(env) { raise "in route" }))

@@ -102,7 +102,7 @@ RSpec.describe "config.profiler.permit" do
         echo: member.get("/echo?profile=cpu", method: "POST", params: { said: "heard" })[2], stored: stored }
     RUBY
       expect(seen).to eq(same: true, counts: %w[1 2 3], echo: "heard", stored: []), permit
-      expect(err).to eq(permits[permit].empty? ? "" : "[profiler] a profile was lost: #{permits[permit]}\n"), permit
+      expect(err).to eq(permits[permit].empty? ? "" : "[profiler] a request for a profile was refused: #{permits[permit]}\n"), permit
     end
   end
 
