@@ -9,6 +9,7 @@ require_relative "profiler/errors"
 require_relative "profiler/platform"
 require_relative "profiler/process/clock"
 require_relative "profiler/process/losses"
+require_relative "profiler/metrics"
 require_relative "profiler/store/output"
 
 # Measures where a Ruby program spends its time and memory.
@@ -23,23 +24,16 @@ module Profiler
   # @api private
   HOME = __dir__
 
-  # Loaded on first use, as only tests and work after a session need them. The rest is loaded now, as a trap cannot load files.
-  autoload :Allocations, "#{__dir__}/profiler/allocations"
+  # Loaded on first use: what starts threads or listens, and pages. All that a trap can call is loaded now, because a trap
+  # cannot load files.
   autoload :Browser, "#{__dir__}/profiler/browser"
   autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
   autoload :Control, "#{__dir__}/profiler/control"
   autoload :Directory, "#{__dir__}/profiler/store/directory"
   autoload :Flight, "#{__dir__}/profiler/periods/flight"
-  autoload :Frame, "#{__dir__}/profiler/sample"
   autoload :Html, "#{__dir__}/profiler/html"
-  autoload :Input, "#{__dir__}/profiler/input"
-  autoload :Growth, "#{__dir__}/profiler/leaks"
-  autoload :Leaks, "#{__dir__}/profiler/leaks"
-  autoload :Marker, "#{__dir__}/profiler/sample"
-  autoload :Metrics, "#{__dir__}/profiler/metrics"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Sinks, "#{__dir__}/profiler/sinks"
-  autoload :TimelineEvent, "#{__dir__}/profiler/timeline_event"
   autoload :OwnSocket, "#{__dir__}/profiler/process/own_socket"
   autoload :Otlp, "#{__dir__}/profiler/sinks/otlp"
   autoload :Periods, "#{__dir__}/profiler/periods/periods"
@@ -47,8 +41,6 @@ module Profiler
   autoload :Pprof, "#{__dir__}/profiler/pprof"
   autoload :Pyroscope, "#{__dir__}/profiler/sinks/pyroscope"
   autoload :Requests, "#{__dir__}/profiler/requests"
-  autoload :Sample, "#{__dir__}/profiler/sample"
-  autoload :Traces, "#{__dir__}/profiler/traces"
   autoload :UnixAddress, "#{__dir__}/profiler/process/unix_address"
 
   # The start of a marker without a block: after its end, so its duration is 0.
@@ -359,6 +351,13 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/self_check"
   require_relative "profiler/in_libraries"
   require_relative "profiler/session"
+  require_relative "profiler/traces"
   require_relative "profiler/profile"
+  require_relative "profiler/profile/analysis"
+  require_relative "profiler/input"
+  require_relative "profiler/sample"
+  require_relative "profiler/timeline_event"
+  require_relative "profiler/allocations"
+  require_relative "profiler/leaks"
 end
 require_relative "profiler/always_on"

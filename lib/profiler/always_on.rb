@@ -72,7 +72,8 @@ module Profiler
     # @raise [Unsupported] in a Ractor other than the main one
     def flight
       Platform.demand_main_ractor
-      (Flight.current if defined?(Session)) or raise NotRunning, "no flight recorder is running in this process"
+      (Flight.current unless autoload?(:Flight)) or # a trap cannot load it
+        raise NotRunning, "no flight recorder is running in this process"
     end
   end
 end

@@ -35,7 +35,7 @@ module Profiler
       # @api private
       # @see Profiler.metrics
       def read
-        continuous = Continuous.current if defined?(Session)
+        continuous = Continuous.current unless Profiler.autoload?(:Continuous) # a trap cannot load it
         { profiler_info: { { version: VERSION, ruby: RUBY_VERSION, engine: RUBY_ENGINE } => 1 }, **own(defined?(Session) ? Native.totals : NOTHING),
           profiler_continuous: continuous ? 1 : 0, **(continuous ? of_sinks(continuous) : {}) }
       end

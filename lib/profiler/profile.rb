@@ -3,11 +3,10 @@
 module Profiler
   # The result of a session. It is immutable. Most of it is native; this reopens the class.
   class Profile
-    autoload :Analysis, "#{__dir__}/profile/analysis"
     FINDING = %i[kind text share type weight name path line command].freeze
     # The largest number of rows; a larger limit means all rows.
     MOST_ROWS = (1 << 32) - 1
-    private_constant :Analysis, :FINDING, :MOST_ROWS
+    private_constant :FINDING, :MOST_ROWS
 
     # The return value of the block given to {Profiler.run}.
     attr_reader :value

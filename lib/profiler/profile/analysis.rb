@@ -2,8 +2,7 @@
 
 module Profiler
   class Profile
-    # Queries on profiles: filters, trees, details and comparisons. It is loaded on first use, as requiring the profiler would
-    # take a tenth longer with it.
+    # Queries on profiles: filters, trees, details and comparisons.
     #
     # @api private
     module Analysis
@@ -104,5 +103,6 @@ module Profiler
         end
       end
     end
+    private_constant :Analysis
   end
 end
