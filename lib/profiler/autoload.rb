@@ -86,7 +86,7 @@ module Profiler
 
       # Waits for the thread of the duration if it is writing the profile, because the process would otherwise end halfway.
       def wait_until_finished
-        return if @finishing.nil? || @finishing.join(Ends::PATIENCE)
+        return if @finishing.nil? || @finishing.ended_within?(Ends::PATIENCE)
 
         Losses.say("the profile was lost: it took longer than #{Ends::PATIENCE} s")
       end

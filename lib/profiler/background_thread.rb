@@ -4,8 +4,23 @@ module Profiler
   # A thread of the profiler's own. No session profiles it, and its CPU time counts as the profiler's. Defined by the extension, which
   # knows such threads by their class from their first instant on.
   #
+  # An app that joins all threads of +Thread.list+ when it shuts down does not wait for it: most of these threads end with the
+  # process, and {Ends} gives the others their time.
+  #
   # @api private
   class BackgroundThread
+    alias ended_within? join
+
+    # Returns at once, also if the thread runs.
+    #
+    # @return [self]
+    def join(_limit = nil) = self
+
+    # Returns at once, also if the thread runs.
+    #
+    # @return [nil]
+    def value = nil
+
     # @param name [String]
     # @yield the work of the thread
     def initialize(name)

@@ -34,6 +34,46 @@ RSpec.describe "Threads of the profiler's own" do
     expect(profile[:stats][:wall_ns]).to be < 1.05 * profile[:stats][:duration_ns]
   end
 
+  everything = <<~'RUBY'
+    require "tmpdir"
+    directory = Dir.mktmpdir
+    start = lambda do
+      Profiler.control(directory: "#{directory}/control")
+      Profiler.continuous(period: 60, out: "#{directory}/profiles", to: Class.new { def call(profile) = nil }.new)
+      Profiler.flight_recorder(out: "#{directory}/flights")
+      Profiler::Pprof.listen("#{directory}/pprof.sock")
+    end
+    start.call
+    Profiler::Middleware.new(->(_env) { [200, {}, []] }, sample_rate: 1, out: "#{directory}/requests").call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/" })
+    others = -> { Thread.list - [Thread.current] }
+  RUBY
+
+  it "do not hold up a program that joins all threads" do
+    seen = result_of(<<~RUBY)
+      #{everything}
+      worker = Thread.new { sleep 0.2; 5 }
+      threads = others.call
+      threads.each { |it| it.join(10) }
+      values = (threads - [worker]).map(&:value)
+      puts({ threads: threads.size, values: values.uniq, worker: worker.value, alive: others.call.size }.to_json)
+    RUBY
+    expect(seen).to include(threads: be > 4, values: [nil], worker: 5, alive: be > 3)
+  end
+
+  it "can be started again after the program killed all threads" do
+    result = ruby_child("-e", <<~RUBY, timeout: 30)
+      require 'profiler'; require 'json'
+      #{everything}
+      others.call.each(&:kill)
+      sleep 0.01 until others.call.empty?
+      start.call
+      profile = Profiler.run { 100_000.times { |it| it.to_s } }
+      puts({ threads: others.call.size, running: [Profiler.flight.running?, Profiler.metrics[:profiler_continuous]], samples: profile.stats[:samples].positive? }.to_json)
+    RUBY
+    expect(JSON.parse(result.out, symbolize_names: true)).to eq({ threads: 4, running: [true, 1], samples: true }), result.err
+    expect(result.err.lines).to all(match(/\A\[profiler\] .* any more, as the thread was killed\n\z/).or(match(/\A\[profiler\] a profile was lost/)))
+  end
+
   it "are blamed for no wait for the GVL" do
     profile = result_of(<<~RUBY)
       #{continuous.sub("own_work = burn(0.1)", "own_work = ('aaa' * 200_000).scan(/a{1,3}b?/)")}
