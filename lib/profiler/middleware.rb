@@ -184,7 +184,7 @@ module Profiler
     end
 
     def respond(env, recording, hijack, status, headers, body)
-      return [status, headers, body] if hijack&.taken? || recording.discarded?
+      return [status, headers, body] if hijack&.taken? || recording.over?
 
       partial = headers && value_of(headers, "rack.hijack")
       is_plain = Array === body && body.instance_of?(Array) # a BasicObject does not respond to instance_of?

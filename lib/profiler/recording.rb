@@ -24,26 +24,23 @@ module Profiler
       @reason = reason
       @thread = Thread.current
       @scope = Labels.new_scope
-      # :beginning, :open, :ending or :over. It is set where no exception can arrive between the change and this.
-      @phase = :beginning
+      # :beginning, :open, :handed_over to a body or a hijacked connection, :ending or :over. It is set where no exception can
+      # arrive between the change and this.
+      @state = :beginning
     end
 
-    # @param options [Hash, Watch] as for {Profiler.start}, or the watch that the recording is a slice of
+    # @param source [SessionPerRequest, SlicePerRequest]
     # @yield after the start, to register the recording
-    def start(options)
-      if options.instance_of?(Watch)
-        @session = options.slice(@scope)
-      else
-        Session.begin(options, bound: true, scope: @scope) { |session| @session = session }
-      end
+    def start(source)
+      source.begin(@scope) { |session| @session = session }
       @began = Clock.now
       yield
-      @phase = :open
+      @state = :open
     end
 
-    # Returns whether the recording is completely finished.
+    # Returns whether the recording is completely finished. An exception from outside can arrive after the end was claimed.
     def over?
-      @phase == :over || (@phase == :open && !@policy.deadlines.include?(self))
+      @state == :over || (%i[open handed_over].include?(@state) && !@policy.deadlines.include?(self))
     end
 
     # Returns its name in the store, which is known before it is stored.
@@ -71,7 +68,6 @@ module Profiler
     def finish(labels = {})
       took = seconds
       session = claim_session or return
-      @phase = :ending
       return session.drop unless @policy.keeps?(self, took)
 
       profile = session.stop
@@ -84,35 +80,27 @@ module Profiler
       leave if session
     end
 
-    # Ends the recording without a result.
+    # Ends the recording without a result, also one that did not start. A no-op if it ends or is over.
+    #
+    # @return [nil]
     def discard
-      session = claim_session or return
-      @discarded = true
-      session.drop
-    ensure
-      leave if session
+      return if %i[ending over].include?(@state)
+
+      begin
+        @policy.deadlines.delete(self)
+        @session&.drop
+      ensure
+        leave
+      end
     end
 
     # Passes the responsibility for ending the recording to a body that is being sent, or to a hijacked connection.
     def hand_over
-      @handed_over = true
-      self
+      @state = :handed_over if @state == :open
     end
 
-    # Returns whether a body or a hijacked connection now owns the recording, or it has finished.
-    def handed_over? = @handed_over || @phase == :over
-
-    # Gives up a recording that did not start, or that an exception prevented from ending. A no-op if the recording is over.
-    def abandon
-      @phase = :over
-      @policy.deadlines.delete(self)
-      @session&.drop
-      nil
-    ensure
-      leave
-    end
-
-    def discarded? = @discarded ? true : false
+    # Returns whether a body or a hijacked connection now owns the recording, or it ends or has finished.
+    def handed_over? = %i[handed_over ending over].include?(@state)
 
     # Ends a recording that takes too long, and keeps it.
     def expire
@@ -125,15 +113,17 @@ module Profiler
     def claim_session
       return unless @policy.deadlines.delete(self)
 
+      @state = :ending
       session = @session
       @session = nil
       session
     end
 
     def leave
-      @phase = :over
+      @state = :over
       @session = nil
-      @policy.limits.leave(self) unless @reason == :slow # which takes no place
+      @policy.limits.leave(self)
+      nil
     end
 
     def join

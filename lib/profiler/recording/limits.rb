@@ -1,16 +1,17 @@
 # frozen_string_literal: true
 
+require_relative "rate_limit"
+
 module Profiler
   class Recording
     # Limits concurrent recordings and profiles per minute, in each process.
     class Limits
-      WINDOW = 60.0
-
       # @param concurrency [Integer] at once
       # @param rate [Integer] in a minute
       def initialize(concurrency, rate)
         @concurrency = concurrency
         @rate = rate
+        @rate_limit = RateLimit.new(rate)
         @mutex = Mutex.new
         start_over
       end
@@ -24,9 +25,8 @@ module Profiler
         @mutex.synchronize do
           @inside.delete_if { |it, _| it.over? }
           return "#{@concurrency} profiles are running already" if @inside.size >= @concurrency
-          return "#{@rate} profiles were taken within a minute" unless below_rate?
+          return "#{@rate} profiles were taken within a minute" unless @rate_limit.allow?
 
-          @times << Clock.now
           @inside[holder] = true
           nil
         end
@@ -43,15 +43,7 @@ module Profiler
       # Frees all slots in a forked child, as they are the parent's.
       def start_over
         @inside = {}.compare_by_identity
-        @times = []
-      end
-
-      private
-
-      def below_rate?
-        till = Clock.now - WINDOW
-        @times.shift while @times.any? && @times.first < till
-        @times.size < @rate
+        @rate_limit.start_over
       end
     end
   end

@@ -5,7 +5,9 @@ require_relative "../recording"
 require_relative "deadlines"
 require_relative "limits"
 require_relative "modes"
-require_relative "watch"
+require_relative "rate_limit"
+require_relative "session_per_request"
+require_relative "slice_per_request"
 
 module Profiler
   class Recording
@@ -58,8 +60,8 @@ module Profiler
         @options = options
         @store = store_for(out, format, keep)
         @limits = Limits.new(concurrency, rate)
-        @kept = Limits.new(WATCHED, rate)
-        @deadlines = Deadlines.new(duration) { !@watch.instance_of?(Watch) || @watch.rest? }
+        @kept = RateLimit.new(rate)
+        @deadlines = Deadlines.new(duration) { @watch.nil? || @watch.rest? }
         @forking = Mutex.new
         @pid = Process.pid
         @random = Random.new # the app's own must go on as without us
@@ -69,8 +71,8 @@ module Profiler
           Session.check(**session_options(nil).except(:threads))
           @mode = Modes.default(session_options(nil).except(:threads)) unless mode
         end
-        @on_demand_options = session_options(nil)
-        @watch = Watch.for(session_options(ALWAYS_ON_INTERVAL)) if @slower_than && defined?(Session)
+        @on_demand = SessionPerRequest.new(session_options(nil))
+        @watch = watch_with(session_options(ALWAYS_ON_INTERVAL)) if @slower_than && defined?(Session)
       end
 
       # Starts a requested recording.
@@ -109,7 +111,7 @@ module Profiler
         begun = []
         yield begun
       ensure
-        begun&.each { |recording| recording.abandon unless recording.handed_over? }
+        begun&.each { |recording| recording.discard unless recording.handed_over? }
       end
 
       # Returns whether only requested work is profiled.
@@ -124,11 +126,7 @@ module Profiler
 
       # @api private
       def keeps?(recording, seconds)
-        return true unless recording.reason == :slow
-        return false if seconds < @slower_than || @kept.enter(recording)
-
-        @kept.leave(recording)
-        true
+        recording.reason != :slow || (seconds >= @slower_than && @kept.allow?)
       end
 
       # @api private
@@ -200,27 +198,31 @@ module Profiler
 
       def begin_limited(reason, requested, begun)
         start_over unless @pid == Process.pid
-        begin_one(reason, @on_demand_options.merge(requested), begun) do |recording|
+        begin_one(reason, @on_demand.with(requested), begun) do |recording|
           why = Platform.unsupported_reason || @limits.enter(recording)
           raise Refused, why if why
         end
       end
 
+      # @param source [SessionPerRequest, SlicePerRequest]
       # @yield [Recording] before it starts
-      def begin_one(reason, options, begun)
+      def begin_one(reason, source, begun)
         recording = Recording.new(self, reason)
         begun&.push(recording)
         begin
           yield recording if block_given?
-          recording.start(options) { @deadlines.add(recording) }
+          recording.start(source) { @deadlines.add(recording) }
           started = recording
         ensure
           unless started
-            recording.abandon
-            options.end_if_unused if options.instance_of?(Watch) # nobody else may
+            recording.discard
+            source.end_if_unused # nobody else may
           end
         end
       end
+
+      # The source of recordings of all work.
+      def watch_with(options) = (SlicePerRequest.fits?(options) ? SlicePerRequest : SessionPerRequest).new(options)
 
       # Forgets the parent's recordings in a forked child.
       def start_over

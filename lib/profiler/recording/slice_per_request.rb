@@ -2,19 +2,18 @@
 
 module Profiler
   class Recording
-    # The session that watches work for being slow. Recordings are slices of it, so they start and stop no timers. It starts
-    # with a piece of work, and ends if none began for a second.
-    class Watch
+    # Makes each recording a slice of one session, so it starts and stops no timers. That session starts with a piece of work,
+    # and ends if none began for a second.
+    class SlicePerRequest
       REST = 1.0
       # The pause in seconds between a refusal and the next attempt, which takes longer than a short request.
       PAUSE = 1.0
       private_constant :REST, :PAUSE
 
+      # Returns whether slices can have these options.
+      #
       # @param options [Hash] as for {Profiler.start}
-      # @return [Watch, Hash] the options, if each recording needs a session of its own
-      def self.for(options)
-        (Array(options[:mode]) - %i[cpu wall]).empty? && %i[current all].include?(options[:threads]) ? new(options) : options
-      end
+      def self.fits?(options) = (Array(options[:mode]) - %i[cpu wall]).empty? && %i[current all].include?(options[:threads])
 
       # @param options [Hash] as for {Profiler.start}
       def initialize(options)
@@ -25,11 +24,13 @@ module Profiler
 
       # Starts a slice.
       #
+      # @param scope [Integer] of +Labels.new_scope+
+      # @yieldparam session [Session]
       # @raise [ArgumentError, Unsupported] if no session can record; the next attempt is made a second later
-      def slice(scope)
+      def begin(scope)
         @begun += 1 # which may miss one of two threads: it only has to change
         session = @session
-        session&.slice(scope) || begun_after(session).slice(scope) || raise(Unsupported, "no session can record")
+        yield session&.slice(scope) || begun_after(session).slice(scope) || raise(Unsupported, "no session can record")
       end
 
       # Ends the session if no slice began for a second, and none is open. To be called again until it returns true.

@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Recording
+    # Starts a session of its own for each recording: what is requested, and modes that have no slices.
+    class SessionPerRequest
+      # @param options [Hash] as for {Profiler.start}
+      def initialize(options)
+        @options = options
+      end
+
+      # Starts a session.
+      #
+      # @param scope [Integer] of +Labels.new_scope+
+      # @yieldparam session [Session]
+      # @raise [ArgumentError, Unsupported]
+      def begin(scope, &begun) = Session.begin(@options, bound: true, scope: scope, &begun)
+
+      # @param requested [Hash] options in place of these
+      # @return [SessionPerRequest]
+      def with(requested) = SessionPerRequest.new(@options.merge(requested))
+
+      # Returns true: nothing runs between two recordings.
+      def rest? = true
+
+      # @return [true] as {rest?}
+      def end_if_unused = true
+    end
+  end
+end
