@@ -115,7 +115,7 @@ pub(crate) unsafe fn record_of(hub: &Hub, state: &ThreadState, number: u32, doin
 pub(crate) fn record_blocked(hub: &Hub, state: &ThreadState, number: u32) -> bool {
     let asleep_at = || clock::cpu_ns_of(state.native_id()).filter(|_| clock::is_asleep(state.native_id()));
     let Some(before_ns) = asleep_at() else { return false };
-    // SAFETY: frames of zeros are none.
+    // SAFETY: zeros are valid `CopiedFrames`: no frame.
     let Ok(page) = (unsafe { Page::<CopiedFrames>::new() }) else { return false };
     let (thread, copied) = (state.object(), page.as_ptr());
     // SAFETY: a walk neither allocates nor locks. In the copy nothing changes, and if the thread ran while the copy was made, the walk
@@ -129,6 +129,6 @@ pub(crate) fn record_blocked(hub: &Hub, state: &ThreadState, number: u32) -> boo
     if vm::state::during_gc() || asleep_at() != Some(before_ns) {
         return false;
     }
-    // SAFETY: the copy has ended.
+    // SAFETY: the copy of the process, the only writer of the page, has ended; the page lives until the end of this function.
     scratch.record_copied(hub, Kind::Dump { number, has_gvl: true }, &header, unsafe { &*copied })
 }

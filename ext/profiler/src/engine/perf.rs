@@ -73,7 +73,7 @@ pub(super) fn has_spare_descriptors() -> bool {
         return true;
     }
     let reserved = RESERVED.min(u64::div_ceil(most, SHARE));
-    // SAFETY: only asks about a number.
+    // SAFETY: F_GETFD takes no pointer, and changes nothing of a descriptor that is open.
     let is_free = |fd: u64| unsafe { ::libc::fcntl(fd as ::libc::c_int, ::libc::F_GETFD) } < 0;
     OPEN.load(Ordering::Relaxed) < most / SHARE && (most.saturating_sub(reserved)..most).all(is_free)
 }

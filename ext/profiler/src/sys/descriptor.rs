@@ -40,7 +40,7 @@ impl Descriptor {
     /// Ends the waits of all threads and processes on a socket, if it is ours.
     pub(crate) fn shut_down(&self) {
         if self.is_ours() {
-            // SAFETY: takes numbers; fails if the number is not a socket.
+            // SAFETY: the call takes no pointer; it fails for a number that is not a socket.
             unsafe { ::libc::shutdown(self.number, ::libc::SHUT_RDWR) };
         }
     }
@@ -58,7 +58,7 @@ impl Descriptor {
         if !self.is_ours() {
             return None;
         }
-        // SAFETY: takes numbers.
+        // SAFETY: the call takes no pointer; it fails for a number that is not open.
         let number = unsafe { ::libc::fcntl(self.number, ::libc::F_DUPFD_CLOEXEC, 3) };
         (number >= 0).then_some(Self { number, ..*self })
     }

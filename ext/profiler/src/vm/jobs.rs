@@ -54,7 +54,7 @@ impl Job {
             // Acquire pairs with the Release in `register`.
             let ticket = self.ticket.load(Ordering::Acquire);
             if ticket != u32::MAX {
-                // SAFETY: the VM issued this ticket.
+                // SAFETY: the VM issued this ticket, and the caller says that the VM still exists.
                 unsafe { rb_sys::rb_postponed_job_trigger(ticket) };
             }
         }

@@ -35,7 +35,7 @@ struct KeeperType(rb_data_type_t);
 
 // SAFETY: written once, before it is shared; the VM only reads it.
 unsafe impl Sync for KeeperType {}
-// SAFETY: plain data.
+// SAFETY: it holds pointers to functions and static text alone, which belong to no thread.
 unsafe impl Send for KeeperType {}
 
 fn data_type() -> &'static rb_data_type_t {
@@ -68,7 +68,7 @@ impl Keeper {
         let object =
             unsafe { quietly(|| rb_sys::rb_data_typed_object_wrap(0, contents.cast(), data_type())) };
         if object.is_none() {
-            // SAFETY: no object owns the contents.
+            // SAFETY: the Box was taken apart above, and no object was made that owns the contents.
             drop(unsafe { Box::from_raw(contents) });
         }
         Some(Self { object: object?, contents: contents as usize })

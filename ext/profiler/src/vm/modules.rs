@@ -149,7 +149,7 @@ pub(super) fn objects_of(ruby: &Ruby, class: Value) -> Result<RArray, Error> {
         _argv: *const VALUE,
         _block: VALUE,
     ) -> VALUE {
-        // SAFETY: the list is the Array below.
+        // SAFETY: the VM calls this with the GVL; `list` is the Array below, which is on the stack there.
         unsafe { rb_sys::rb_ary_push(list, object) }
     }
     static CALL: Name = Name::new(c"call");

@@ -128,7 +128,7 @@ impl Pinned {
         if self.objects == self.capacity {
             return false;
         }
-        // SAFETY: inside the buffer.
+        // SAFETY: `objects` is below `capacity`, which is the size of the buffer that the holder owns.
         unsafe { *self.slots.add(self.objects) = object };
         self.objects += 1;
         true

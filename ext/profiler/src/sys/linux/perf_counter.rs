@@ -104,7 +104,7 @@ pub(crate) fn set_period(fd: i32, interval_ns: u64) -> Result<(), i32> {
 /// Returns whether a descriptor is still that of our counter. A program that closes all descriptors that it
 /// did not open, as daemons do, closes ours as well. The number may be that of one of its own files by now.
 pub(crate) fn is_ours(fd: i32) -> bool {
-    // SAFETY: only asks about a number.
+    // SAFETY: the call takes no pointer, and changes nothing of a descriptor that is another file's by now.
     unsafe { ::libc::fcntl(fd, GET_SIGNAL) == ::libc::SIGPROF }
 }
 
