@@ -73,6 +73,15 @@ RSpec.describe "Profiler.label" do
     RUBY
   end
 
+  it "knows the labels under which a fiber was created while a session runs, and on newer Rubies always" do
+    expect(run_json(<<~RUBY)).to eq(["maker", RUBY_VERSION < "3.2" ? nil : "maker"])
+      ask = -> { Profiler.label(request: "maker") { Fiber.new { Profiler.labels[:request] }.resume } }
+      without = ask.call
+      known = Profiler.run { ask.call }.value
+      print_json([known, without])
+    RUBY
+  end
+
   it "refuses invalid labels before the block runs" do
     refused = run_json(<<~RUBY)
       invalid = [{ a: Object }, { 1 => 2 }, { "" => 1 }, (1..40).to_h { |it| [it.to_s, 1] }]

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "json"
 require "shellwords"
 
@@ -102,6 +103,25 @@ RSpec.describe "The command profiler, at its edges" do
     end
     code = 'tree = Profiler::Profile.load(ARGV.first).tree; GC.start; p tree.size'
     %w[deep wide].each { |name| expect(ruby_child("-rprofiler", "-e", code, "#{box}/#{name}.folded").out).to eq("1\n") }
+  end
+
+  it "draws stacks of any depth in a picture of bounded size" do
+    File.write("#{box}/deep.folded", "#{(0...20_000).map { |i| "f#{i % 7}" }.join(";")} 5\n")
+    %w[flame icicle reverse].each { |style| expect(profiler("convert", "deep.folded", "#{style}.svg", "--style", style)).to have_attributes(code: 0) }
+    expect(files.grep(/svg/).map { |name| File.size("#{box}/#{name}") }).to all(be < 8 << 20)
+  end
+
+  it "works in directories whose names are patterns" do
+    name = "a[b]*{c}?\\d"
+    Dir.mkdir("#{box}/#{name}")
+    code = "#{burn}; session = Profiler.continuous(out: ARGV[0], period: 60, keep: 1); 2.times { burn(60); session.flush }; session.stop"
+    expect(ruby_child("-rprofiler", "-e", code, "#{box}/#{name}/kept").err).to eq("")
+    expect(Dir.children("#{box}/#{name}/kept").size).to eq(1)
+    expect(profiler("view", "--print", "#{name}/kept")).to have_attributes(code: 0, out: /kept\.html\n\z/)
+    FileUtils.cp(shop, "#{box}/#{name}/a.pb.gz")
+    expect(profiler_child("report", chdir: "#{box}/#{name}")).to have_attributes(code: 0, out: include("Shop::Order#save"))
+    expect(profiler_child("record", "-o", "#{box}/#{name}/b.svg", "--", ruby, "-e", "#{burn}; burn(50)").code).to eq(0)
+    expect(Dir.children("#{box}/#{name}")).to contain_exactly("kept", "a.pb.gz", "b.svg")
   end
 
   it "escapes in JSON what a terminal would obey" do

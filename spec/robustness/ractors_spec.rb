@@ -177,6 +177,22 @@ RSpec.describe "A Ractor other than the main one" do
     end
   end
 
+  # Before Ruby 3.3, asking for the references of an object aborts the VM while another Ractor collects garbage.
+  it "collects garbage while the main one finds names, of blocks too" do
+    names, collections = run_quietly(<<~RUBY, timeout: 120)
+      20.times { |i| Object.define_method("block_\#{i}") { burn(2) } }
+      ractor = Ractor.new { (GC.start; 200.times { Object.new }) while true }
+      before = GC.count
+      names = Array.new(15) do
+        profile = Profiler.run(interval: 500) { 20.times { |i| __send__("block_\#{i}") } }
+        profile.samples.flat_map { |row| row.frames.map(&:name) }.grep(/block_/).size
+      end
+      print_json([names.max, GC.count - before])
+    RUBY
+    expect(collections).to be > 15
+    expect(names).to be > 10 if RUBY_VERSION >= "3.3" # before, they have Ruby's label
+  end
+
   it "cannot start a session, and is refused with a reason" do
     reason = "this is not the main Ractor, and sessions are the main Ractor's alone: they profile its threads and no others"
     calls = ["Profiler.run { }", "Profiler.run(out: '/tmp/never.svg') { }", "Profiler.start", "Profiler.stop", "Profiler::Session.start",
