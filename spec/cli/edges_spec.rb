@@ -105,6 +105,13 @@ RSpec.describe "The command profiler, at its edges" do
     %w[deep wide].each { |name| expect(ruby_child("-rprofiler", "-e", code, "#{box}/#{name}.folded").out).to eq("1\n") }
   end
 
+  it "records where the system refuses locks of files" do
+    refusing = Preloaded.env("refused_calls").merge("REFUSED_CALLS" => "locks")
+    expect(ruby_child("-e", "File.open('/dev/null').flock(File::LOCK_EX)", env: refusing).err).to include("Operation not permitted")
+    result = profiler("record", "-o", "a.pb.gz", "--", ruby, "-e", "#{burn}; burn(50); puts 7", env: refusing)
+    expect(result).to have_attributes(code: 0, out: "7\n", err: /\[profiler\] wrote a\.pb\.gz \(/)
+  end
+
   it "draws stacks of any depth in a picture of bounded size" do
     File.write("#{box}/deep.folded", "#{(0...20_000).map { |i| "f#{i % 7}" }.join(";")} 5\n")
     %w[flame icicle reverse].each { |style| expect(profiler("convert", "deep.folded", "#{style}.svg", "--style", style)).to have_attributes(code: 0) }

@@ -1,5 +1,5 @@
-/* Refuses what REFUSED_CALLS names, as containers and sandboxes do: "perf" and "signals" that are queued to a thread. Every other system
-   call goes through. */
+/* Refuses what REFUSED_CALLS names, as containers and sandboxes do: "perf", "signals" that are queued to a thread, and
+   "locks" of files. Every other system call goes through. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,9 +8,19 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+long syscall(long number, ...);
+
 static int refuses(const char *name) {
   const char *names = getenv("REFUSED_CALLS");
   return names && strstr(names, name);
+}
+
+int flock(int file, int operation) {
+  if (refuses("locks")) {
+    errno = EPERM;
+    return -1;
+  }
+  return (int)syscall(SYS_flock, file, operation);
 }
 
 long syscall(long number, ...) {
