@@ -16,6 +16,9 @@ RSpec.describe "The control socket, when the process changes" do
     "a close, and a new control" => ["Profiler.control.close; Profiler.control", false],
     "an exec that fails" => ["exec('/no/such/program') rescue nil", true],
     "a fork" => ["Process.wait(fork { exit!(0) })", true],
+    "a fork that lives on" => ["fork { sleep 5 }", true],
+    "dropped privileges" => ["Process::Sys.seteuid(65_534) if Process.uid.zero?; sleep 0.1; Process::Sys.seteuid(0) if Process.uid.zero?", true],
+    "the end of all threads" => ["(Thread.list - [Thread.current]).each(&:kill); sleep 0.3; Profiler.control", false],
     "a signal that prints a dump" => ["Profiler.control(dump_signal: 'USR2'); Process.kill(:USR2, $$)", true],
     "no descriptor left" => ["kept = []; begin; loop { kept << File.open('/dev/null') }; rescue Errno::EMFILE; end", true]
   }
