@@ -24,14 +24,16 @@ module Profiler
   # @api private
   HOME = __dir__
 
-  # Loaded on first use: what starts threads or listens, and pages. All that a trap can call is loaded now, because a trap
-  # cannot load files.
+  # Loaded on first use: what starts threads or listens, pages, and {leaks}. All that a trap can call is loaded now, because a
+  # trap cannot load files.
   autoload :Browser, "#{__dir__}/profiler/browser"
   autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
   autoload :Control, "#{__dir__}/profiler/control"
   autoload :Directory, "#{__dir__}/profiler/store/directory"
   autoload :Flight, "#{__dir__}/profiler/periods/flight"
+  autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Html, "#{__dir__}/profiler/html"
+  autoload :Leaks, "#{__dir__}/profiler/leaks"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Sinks, "#{__dir__}/profiler/sinks"
   autoload :OwnSocket, "#{__dir__}/profiler/process/own_socket"
@@ -358,6 +360,5 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/sample"
   require_relative "profiler/timeline_event"
   require_relative "profiler/allocations"
-  require_relative "profiler/leaks"
 end
 require_relative "profiler/always_on"

@@ -23,7 +23,7 @@ RSpec.describe "A trap handler" do
 
   it "can measure, count, read, query and write" do
     calls = ["Profiler.run { burn(5) }", "Profiler.run(spans: true, out: file) { burn(5) }", "Profiler.start.tap(&:rotate).tap(&:snapshot).stop", "Profiler.metrics",
-             "Profiler.allocations_of { Object.new }.objects == 1 or raise", "Profiler.leaks(rounds: 2) { Object.new }", "Profiler::Profile.load(file).samples.first.frames",
+             "Profiler.allocations_of { Object.new }.objects == 1 or raise", "Profiler::Profile.load(file).samples.first.frames",
              "profile.timeline.first", "profile.markers.fetch(0)", "profile.tree", "profile.lines", "profile.find_methods(/burn/)", "profile.filter(focus: /burn/)",
              "profile.diff(profile)", "profile.merge(profile).findings", "profile.report && profile.inspect", "profile.save(file)", "profile.dump(:html)",
              "Profiler.label(a: 1) { Profiler.marker('b') }", "Profiler.name_of(method(:puts))", "Profiler.unsupported_reason and raise"]
@@ -31,8 +31,8 @@ RSpec.describe "A trap handler" do
     expect(in_traps(["Profiler.flight"])).to eq("Profiler.flight" => "Profiler::NotRunning: no flight recorder is running in this process")
   end
 
-  it "cannot start threads of the profiler, and says so as Ruby does" do
-    calls = ["Profiler.control", "Profiler.continuous(out: file)", "Profiler.flight_recorder(out: file)", "Profiler::Middleware", "Profiler::Pprof"]
+  it "cannot start threads of the profiler or search for leaks, and says so as Ruby does" do
+    calls = ["Profiler.control", "Profiler.leaks { }", "Profiler.continuous(out: file)", "Profiler.flight_recorder(out: file)", "Profiler::Middleware", "Profiler::Pprof"]
     expect(in_traps(calls)).to eq(calls.to_h { |call| [call, "ThreadError: can't be called from trap context"] })
   end
 end
