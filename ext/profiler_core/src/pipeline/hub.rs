@@ -60,12 +60,12 @@ pub struct Hub {
     labels_table: AtomicU64,
     /// The position of a record that was never published and is no longer waited for.
     ///
-    /// It is not skipped. Nothing distinguishes a producer that is gone from one that is slow, in a stopped
-    /// process for example, and a slow one still writes into its space: reused, that space would hold another
-    /// record with words of the first one among its handles, which the GC marks. What happens instead is
-    /// bounded: later records are dropped and counted once the ring is full, until a forked child starts over.
-    /// Between the claim and the publication a producer only stores words, so nobody but a handler of the app
-    /// that jumps out of it, which Ruby does not have, can leave such a record behind.
+    /// It is not skipped. Nothing tells a producer that is gone from a slow one, which still writes into its
+    /// space. If that space were reused, another record would get words of the first one among its handles,
+    /// and the GC marks these. What happens instead is bounded: once the ring is full, later records are
+    /// dropped and counted, until a forked child starts over. Between the claim and the publication a producer
+    /// only stores words. So only a signal handler that jumps out of it could leave such a record behind, and
+    /// Ruby has none.
     given_up: AtomicU64,
 }
 
