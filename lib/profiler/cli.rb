@@ -59,7 +59,7 @@ module Profiler
       #
       # @param argv [Array<String>]
       def start(argv)
-        trap("XFSZ") {} # or a file beyond the limit (ulimit -f) would end us before the error is reported; programs do not inherit this
+        survive_file_limit
         exit run(argv)
       end
 
@@ -108,6 +108,13 @@ module Profiler
       end
 
       private
+
+      # Makes a write beyond the limit on files (ulimit -f) an error, which is reported, in place of a signal that kills. A program
+      # that is run has the signal as before.
+      def survive_file_limit
+        before = trap("XFSZ") {}
+        trap("XFSZ", before) if before == "IGNORE"
+      end
 
       def dispatch(argv)
         first, *rest = argv
