@@ -41,7 +41,8 @@ RSpec.describe "The middleware with slower_than:" do
     env = %w[REQUESTS MS].to_h { |it| [it, ENV.fetch(it, nil)] }
     names, times, took, blamed, markers, reasons = run_json(<<~'RUBY', env: env, timeout: 300)
       slow = at_once(app, 32)
-      result = FOUND.find { |it| samples_in(it.profile, "Slow.serve").any? }
+      # On a busy machine quick requests can be slow as well, and the slow one is blamed for their waits.
+      result = FOUND.find { |it| samples_in(it.profile, "Slow.serve").any? { |row| !row.labels.key?("waiter") } }
       blame, own = result.profile.samples.partition { |it| it.labels.key?("waiter") }
       names = own.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/Quick|Slow/).sort
       waited = samples_in(result.profile, "Slow.query").select { |it| it.state == :waiting }.sum(&:wall)
