@@ -34,10 +34,12 @@ module Profiler
   autoload :Growth, "#{__dir__}/profiler/leaks"
   autoload :Html, "#{__dir__}/profiler/html"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
+  autoload :MethodTrace, "#{__dir__}/profiler/method_trace"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Sinks, "#{__dir__}/profiler/sinks"
   autoload :OwnSocket, "#{__dir__}/profiler/process/own_socket"
   autoload :Otlp, "#{__dir__}/profiler/sinks/otlp"
+  autoload :Nearest, "#{__dir__}/profiler/nearest"
   autoload :Periods, "#{__dir__}/profiler/periods/periods"
   autoload :Permission, "#{__dir__}/profiler/permission"
   autoload :Pprof, "#{__dir__}/profiler/pprof"
@@ -219,6 +221,33 @@ module Profiler
     # @raise [ArgumentError] for anything else
     def name_of(method)
       Native.name_of(method)
+    end
+
+    # Counts and times every call of a method, in all threads: how often it is called and by whom, how long each call took and
+    # what its thread did meanwhile, and what it returned or raised. All other code runs as before.
+    #
+    #   puts Profiler.trace("Order#save") { import }
+    #
+    # Without a block, the trace runs until {MethodTrace#stop}. It ends by itself after +limit+ calls, or when it takes more than
+    # +max_overhead+.
+    #
+    # @param method [String, Method, UnboundMethod] a method that is written in Ruby: +Order#save+, +Order.find+
+    # @param limit [Integer, nil] the number of calls to trace; nil for all
+    # @param max_overhead [Float] the largest share of one core that the trace may take, 0.0001 to 1
+    # @return [MethodTrace] with a block, its {MethodTrace#value} is what the block returns
+    # @raise [ArgumentError] if there is no such method, if it is not written in Ruby, or for a value that is not allowed
+    # @raise [Unsupported] if this process cannot be profiled
+    def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD)
+      ensure_supported
+      trace = MethodTrace.begin(method, limit: limit, max_overhead: max_overhead)
+      return trace unless block_given?
+
+      begin
+        trace.value = yield
+      ensure
+        trace.stop
+      end
+      trace
     end
 
     # Counts every object that the block allocates on its own thread. It is meant for tests; {run} with <tt>mode:

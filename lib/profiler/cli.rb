@@ -17,6 +17,7 @@ module Profiler
       "ps" => :Ps,
       "top" => :Top,
       "dump" => :Dump,
+      "trace" => :Trace,
       "start" => :Start,
       "snapshot" => :Snapshot,
       "stop" => :Stop,

@@ -18,6 +18,7 @@ mod naming;
 mod options;
 mod sampler;
 mod threads;
+mod trace;
 mod vm;
 
 // The modules that run in signal handlers and hooks. Without the prelude of std, `Vec`, `Box` and `format!`

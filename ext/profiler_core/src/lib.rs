@@ -15,6 +15,7 @@
 //! | [`tables`] | keeps stacks, handles and names, for as long as code lives |
 //! | [`session`] | adds up the records of one session |
 //! | [`ticking`] | decides which threads tick, how, and how often |
+//! | [`trace`] | adds up the calls of one traced method |
 //! | [`profile`] | defines the finished result |
 //! | [`sampling`] | decides which event is a sample; safe in a signal handler |
 //! | [`record`] | defines what a handler writes; safe in a signal handler |
@@ -49,6 +50,7 @@ mod sync;
 pub mod tables;
 pub mod text;
 pub mod ticking;
+pub mod trace;
 pub mod upload;
 
 // The modules that run in signal handlers and hooks. Without the prelude of std, `Vec`, `Box` and `format!`

@@ -167,10 +167,10 @@ module Profiler
       # Waits until the process ends, but no longer than that.
       #
       # @param seconds [Numeric, nil] nil for ever
-      # @param interrupt [IO] ends the wait as it becomes readable
+      # @param interrupt [IO, nil] ends the wait as it becomes readable
       # @return [Boolean] whether the process has gone
-      def gone_within?(seconds, interrupt)
-        readable, = IO.select([@socket, interrupt], nil, nil, seconds)
+      def gone_within?(seconds, interrupt = nil)
+        readable, = IO.select([@socket, interrupt].compact, nil, nil, seconds)
         readable ? readable.include?(@socket) : false
       end
 

@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "traces"
 
 module Profiler
   class Control
-    # The sessions that other processes began over the socket.
+    # The sessions and traces that other processes began over the socket.
     class Sessions
       # The largest number of concurrent sessions.
       MOST = 16
@@ -26,6 +27,7 @@ module Profiler
         # The sessions, by number. Each may have a connection with which it ends. One that was stopped with +keep+ has its
         # profile until a client forgets it, because the client may have failed to store it.
         @running = {}
+        @traces = Traces.new
       end
 
       # @param connection [Integer]
@@ -40,18 +42,23 @@ module Profiler
         when "forget" then head(session: forget(request))
         when "snapshot" then taken(request) { |session| session.snapshot }
         when "rotate" then taken(request) { |session| session.rotate(gently: true) }
+        when "trace" then head(**@traces.begin(request, connection))
+        when "tracing" then head(**@traces.state(request))
+        when "traced" then text(@traces.end(request))
         end
       rescue *OWN_TROUBLE, JSON::ParserError => e
         [Sessions.error(e.message), ""]
       end
 
-      # A client has gone: its sessions end with it.
+      # A client has gone: its sessions and traces end with it.
       def leave(connection)
+        @traces.leave(connection)
         @running.select { |_number, it| it[:connection] == connection }.each_key { |number| @running.delete(number)[:session].discard }
       end
 
-      # Ends all sessions without their profiles.
+      # Ends all sessions without their profiles, and all traces.
       def discard
+        @traces.discard
         @running.each_value { |it| it[:session].discard }
         @running.clear
       end
@@ -122,6 +129,8 @@ module Profiler
       end
 
       def with_body(number, body) = [JSON.generate({ session: number, bytes: body.bytesize }), body]
+
+      def text(body) = [JSON.generate({ bytes: body.bytesize }), body]
 
       def head(**answer) = [JSON.generate(answer), ""]
     end

@@ -15,6 +15,7 @@ mod session;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
 mod totals;
+mod tracer;
 
 use crate::before_3_3::resolver;
 use crate::sys::{clock, interrupts, sender, usage};
@@ -68,6 +69,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     doctor::init(profiler)?;
     totals::init(native)?;
     live::init(ruby, profiler)?;
+    tracer::init(ruby, profiler)?;
     #[cfg(feature = "testing")]
     testing::init(profiler)?;
     Ok(())

@@ -26,6 +26,7 @@ pub(crate) mod root;
 pub(crate) mod state;
 pub(crate) mod strings;
 pub(crate) mod threads;
+pub(crate) mod tracepoints;
 pub(crate) mod without_gvl;
 
 use profiler_core::text::is_harmful;

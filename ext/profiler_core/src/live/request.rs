@@ -37,7 +37,8 @@ struct Line {
 
 impl Request {
     /// The requests that Ruby answers.
-    pub const OF_RUBY: [&'static str; 6] = ["start", "stop", "snapshot", "rotate", "forget", "sessions"];
+    pub const OF_RUBY: [&'static str; 9] =
+        ["start", "stop", "snapshot", "rotate", "forget", "sessions", "trace", "tracing", "traced"];
 
     /// Parses a line, with or without its end.
     ///

@@ -1,0 +1,254 @@
+//! The class `Profiler::Tracer`: the native part of `Profiler::MethodTrace`.
+
+use std::collections::HashMap;
+
+use magnus::rb_sys::AsRawValue;
+use magnus::{
+    function, gc, method, prelude::*, value::Opaque, DataTypeFunctions, Error, RHash, RModule, Ruby,
+    TypedData, Value,
+};
+use profiler_core::profile::Function;
+use profiler_core::trace::{Caller, CallerSum, OpenCall, Summary, Tally};
+
+use crate::naming;
+use crate::naming::turns::Pace;
+use crate::sampler::fork;
+use crate::sys::clock;
+use crate::trace::{self, Ended, Limits, Sums};
+use crate::vm::cached::define_class;
+use crate::vm::{root, tracepoints};
+
+/// The percentiles of a result.
+const PERCENTS: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
+
+/// The class `Profiler::Tracer`. The trace is over when its object is garbage.
+#[derive(TypedData)]
+#[magnus(class = "Profiler::Tracer", free_immediately, mark)]
+struct Tracer {
+    tracer: &'static trace::Tracer,
+    on_method: Opaque<Value>,
+    on_raise: Opaque<Value>,
+}
+
+impl DataTypeFunctions for Tracer {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.on_method);
+        marker.mark(self.on_raise);
+        let pin_all = |sums: &mut Sums| {
+            // SAFETY: the mark function is running; each of these was live when it was kept, and was marked
+            // since.
+            handles_of(sums).filter(|handle| *handle != 0).for_each(|handle| unsafe { root::pin(handle) });
+        };
+        // SAFETY: a mark function runs with the GVL held, and no hook is running, as hooks do not allocate.
+        unsafe { self.tracer.with(pin_all) };
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        // SAFETY: an object is freed with the GVL held, while no hook runs.
+        unsafe { self.tracer.free() };
+    }
+}
+
+/// Iterates over the addresses of all objects that the sums refer to.
+fn handles_of(sums: &Sums) -> impl Iterator<Item = u64> + '_ {
+    let (callers, _) = sums.tally.callers();
+    let classes = sums.tally.results().iter().chain(sums.tally.exceptions()).map(|(class, _)| *class);
+    let open = sums.open.iter().flat_map(|call: &OpenCall| [call.fiber, call.caller.0, call.raised]);
+    callers.iter().map(|sum| sum.caller.0).chain(classes).chain(open)
+}
+
+impl Tracer {
+    /// Implements `Tracer._new(calls, overhead, return_lines, one_line)`: creates a trace that ends after so
+    /// many calls, or nil for any number, or if its overhead exceeds that share of a core.
+    fn new(ruby: &Ruby, calls: Option<u64>, overhead: f64, return_lines: Vec<u32>, one_line: bool) -> Self {
+        let limits = Limits { calls: calls.unwrap_or(u64::MAX), overhead };
+        let tracer = trace::Tracer::new(limits, return_lines, one_line);
+        let [on_method, on_raise] = trace::tracepoints(ruby, tracer);
+        // SAFETY: the GVL is held, and nothing is called.
+        unsafe { tracer.with(|sums| sums.on_raise = on_raise.as_raw() as u64) };
+        Self { tracer, on_method: on_method.into(), on_raise: on_raise.into() }
+    }
+
+    /// Implements `tracer._tracepoints`: returns the TracePoint for the method and the one for exceptions,
+    /// both to be enabled.
+    fn tracepoints(ruby: &Ruby, it: &Self) -> (Value, Value) {
+        (ruby.get_inner(it.on_method), ruby.get_inner(it.on_raise))
+    }
+
+    /// Implements `tracer._begin`: begins to measure.
+    fn begin(&self) {
+        // SAFETY: methods run with the GVL, and the clock calls nothing.
+        unsafe { self.tracer.with(|sums| sums.began_ns = clock::monotonic_ns()) };
+    }
+
+    /// Implements `tracer._end`: disables the TracePoints. The sums stay.
+    fn end(ruby: &Ruby, it: &Self) {
+        let end = |sums: &mut Sums| {
+            if sums.ended_ns == 0 {
+                sums.ended_ns = clock::monotonic_ns();
+            }
+        };
+        // SAFETY: methods run with the GVL; the clock calls nothing; both TracePoints are live.
+        unsafe {
+            it.tracer.with(end);
+            tracepoints::disable(ruby.get_inner(it.on_method).as_raw() as u64);
+            tracepoints::disable(ruby.get_inner(it.on_raise).as_raw() as u64);
+        }
+    }
+
+    /// Implements `tracer._ended?`: returns whether the trace has ended, also by itself.
+    fn has_ended(&self) -> bool {
+        // SAFETY: methods run with the GVL, and nothing is called.
+        unsafe { self.tracer.with(|sums| sums.ended_ns != 0) }.unwrap_or(true)
+    }
+
+    /// Implements `tracer._percentiles(percents)`: returns a duration in nanoseconds for each; nil if no call
+    /// has ended.
+    fn percentiles(&self, percents: Vec<f64>) -> Option<Vec<u64>> {
+        // SAFETY: methods run with the GVL, and the sums call nothing of the VM.
+        unsafe { self.tracer.with(|sums| sums.tally.durations.percentiles_ns(&percents)) }.flatten()
+    }
+
+    /// Implements `tracer._summary(name)`: returns all sums so far, with names.
+    fn summary(ruby: &Ruby, it: &Self, name: String) -> Result<RHash, Error> {
+        let it = it.named(ruby, name)?;
+        let hash = ruby.hash_new();
+        let numbers = [
+            ("calls", it.calls),
+            ("finished", it.finished),
+            ("raised", it.raised),
+            ("began_before", it.began_before),
+            ("duration_ns", it.duration_ns),
+            ("total_ns", it.total_ns),
+            ("shortest_ns", it.range_ns.0),
+            ("longest_ns", it.range_ns.1),
+            ("running_ns", it.parts.running_ns),
+            ("waiting_ns", it.parts.waiting_ns),
+            ("gvl_ns", it.parts.gvl_ns),
+            ("gc_ns", it.parts.gc_ns),
+            ("other_callers", it.other_callers),
+            ("own_ns", it.own_ns),
+        ];
+        for (name, number) in numbers {
+            hash.aset(ruby.to_symbol(name), number)?;
+        }
+        let percentiles = ruby.hash_new();
+        for (name, ns) in &it.percentiles {
+            percentiles.aset(ruby.to_symbol(name), *ns)?;
+        }
+        hash.aset(ruby.to_symbol("percentiles_ns"), percentiles)?;
+        let callers =
+            it.callers.iter().map(|caller| (&*caller.name, &*caller.place, caller.calls, caller.total_ns));
+        hash.aset(ruby.to_symbol("callers"), ruby.ary_from_iter(callers))?;
+        for (name, counts) in [("results", &it.results), ("exceptions", &it.exceptions)] {
+            let counts = counts.iter().map(|(class, count)| (&**class, *count));
+            hash.aset(ruby.to_symbol(name), ruby.ary_from_iter(counts))?;
+        }
+        let histogram = it.histogram.iter().map(|bucket| (bucket.from_ns, bucket.below_ns, bucket.count));
+        hash.aset(ruby.to_symbol("histogram"), ruby.ary_from_iter(histogram))?;
+        hash.aset(ruby.to_symbol("exact"), it.is_exact)?;
+        hash.aset(ruby.to_symbol("ended"), it.ended)?;
+        Ok(hash)
+    }
+
+    /// Implements `tracer._text(name, columns)`: returns the sums so far as text.
+    fn text(ruby: &Ruby, it: &Self, name: String, columns: usize) -> Result<String, Error> {
+        Ok(it.named(ruby, name)?.text(columns))
+    }
+
+    fn named(&self, ruby: &Ruby, name: String) -> Result<Summary, Error> {
+        // SAFETY: methods run with the GVL, and the copies call nothing of the VM.
+        let copied = unsafe { self.tracer.with(|sums| Copied::of(sums)) };
+        let Some(Copied { mut summary, callers, results, exceptions }) = copied else {
+            return Ok(Summary { name, ..Summary::default() });
+        };
+        let handles: Vec<u64> = [&results, &exceptions]
+            .into_iter()
+            .flatten()
+            .map(|(class, _)| *class)
+            .chain(callers.iter().map(|sum| sum.caller.0))
+            .filter(|handle| *handle != 0)
+            .collect();
+        // SAFETY: the trace marks the handles as long as `self` lives, which is an argument of the method.
+        let functions = unsafe { naming::functions(ruby, &handles, Pace::AtOnce, fork::pid())? };
+        let functions: HashMap<u64, Function> = handles.into_iter().zip(functions).collect();
+        let class = |(class, count): &(u64, u64)| {
+            (functions.get(class).map(|it| it.name.clone()).unwrap_or_default(), *count)
+        };
+        summary.name = name;
+        summary.results = results.iter().map(class).collect();
+        summary.exceptions = exceptions.iter().map(class).collect();
+        summary.callers = callers.iter().map(|sum| caller(sum, functions.get(&sum.caller.0))).collect();
+        Ok(summary)
+    }
+}
+
+fn caller(sum: &CallerSum, function: Option<&Function>) -> Caller {
+    let name = function.map(|it| it.name.clone()).unwrap_or_default();
+    let place = match function {
+        Some(it) if it.path != Function::CFUNC => format!("{}:{}", it.path, sum.caller.1),
+        _ => String::new(),
+    };
+    Caller { name, place, calls: sum.calls, total_ns: sum.total_ns }
+}
+
+/// The sums without their names, so that Ruby can be called while the trace continues.
+struct Copied {
+    summary: Summary,
+    callers: Vec<CallerSum>,
+    results: Vec<(u64, u64)>,
+    exceptions: Vec<(u64, u64)>,
+}
+
+impl Copied {
+    fn of(sums: &Sums) -> Self {
+        let Tally { durations, parts, raised, began_before, .. } = &sums.tally;
+        let now_ns = if sums.ended_ns == 0 { clock::monotonic_ns() } else { sums.ended_ns };
+        let (callers, other_callers) = sums.tally.callers();
+        let percentiles = durations.percentiles_ns(&PERCENTS.map(|(_, percent)| percent)).unwrap_or_default();
+        let ended = sums.ended.map(|why| match why {
+            Ended::Calls => "it had as many calls as requested".into(),
+            Ended::Overhead => format!("it took more than {}% of a core", 100.0 * sums.limits.overhead),
+            Ended::Depth => "too many calls were open at once, as in a deep recursion".into(),
+        });
+        let summary = Summary {
+            calls: sums.calls,
+            finished: durations.count(),
+            raised: *raised,
+            began_before: *began_before,
+            duration_ns: now_ns.saturating_sub(sums.began_ns),
+            total_ns: durations.total_ns(),
+            range_ns: durations.range_ns().unwrap_or_default(),
+            percentiles: PERCENTS.iter().map(|(name, _)| *name).zip(percentiles).collect(),
+            is_exact: durations.are_exact(),
+            parts: *parts,
+            other_callers,
+            histogram: durations.histogram(),
+            own_ns: sums.own_ns,
+            ended,
+            ..Summary::default()
+        };
+        Self {
+            summary,
+            callers: callers.to_vec(),
+            results: sums.tally.results().to_vec(),
+            exceptions: sums.tally.exceptions().to_vec(),
+        }
+    }
+}
+
+/// Defines the class.
+pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
+    let class = define_class::<Tracer>(ruby, profiler, "Tracer")?;
+    class.singleton_class()?.define_method("_new", function!(Tracer::new, 4))?;
+    class.define_method("_tracepoints", method!(Tracer::tracepoints, 0))?;
+    class.define_method("_begin", method!(Tracer::begin, 0))?;
+    class.define_method("_end", method!(Tracer::end, 0))?;
+    class.define_method("_ended?", method!(Tracer::has_ended, 0))?;
+    class.define_method("_percentiles", method!(Tracer::percentiles, 1))?;
+    class.define_method("_summary", method!(Tracer::summary, 1))?;
+    class.define_method("_text", method!(Tracer::text, 2))?;
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! The hook of a trace.
+
+use std::ffi::c_void;
+use std::sync::atomic::Ordering;
+
+use profiler_core::record::WallTimes;
+use profiler_core::trace::{End, OpenCall};
+
+use super::tracer::{Ended, Sums, Tracer};
+use crate::shared::CAPTURE;
+use crate::sys::clock;
+use crate::threads;
+use crate::vm::tracepoints::{self, MethodEvent};
+use crate::vm::{frames, modules, process, state};
+
+/// The number of calls between two checks of the overhead.
+const CHECK_EVERY: u64 = 256;
+/// The number of events of which one is measured, as a clock is a good part of what the hook costs.
+const MEASURE_EVERY: u64 = 16;
+/// The time from which on the overhead is judged, ns.
+const JUDGED_FROM_NS: u64 = 100_000_000;
+
+/// Adds an event to the sums of the trace.
+///
+/// *Runs on:* the thread that calls the method; for `Raise`, any thread. *GVL:* held. *Calls:* a walk of two
+/// frames. *Never:* allocates, but for the object of a thread's first fiber; raises; calls a method.
+///
+/// # Safety
+/// `tracer` is the address of a [`Tracer`].
+pub(super) unsafe fn call(tracer: *const c_void, event: MethodEvent, tracepoint: u64) {
+    let now_ns = clock::monotonic_ns();
+    if !process::on_main_ractor() {
+        return;
+    }
+    // This may allocate an object, so it comes before the sums are used.
+    let fiber = state::current_fiber();
+    // SAFETY: the caller passes a tracer, which is never freed; the GVL is held, and `add` calls nothing that
+    // releases it or allocates.
+    let goes_on = unsafe { (*tracer.cast::<Tracer>()).with(|sums| add(sums, event, fiber, now_ns)) };
+    if goes_on != Some(true) {
+        // SAFETY: the GVL is held, and the TracePoint is that of this hook, so it is live.
+        unsafe { tracepoints::disable(tracepoint) };
+    }
+}
+
+/// Returns false if the trace is over.
+fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
+    if sums.ended_ns != 0 {
+        return false;
+    }
+    match event {
+        MethodEvent::Call => enter(sums, fiber),
+        MethodEvent::Return(object) => leave(sums, fiber, now_ns, object),
+        MethodEvent::Raise(exception) => {
+            if let Some(call) = sums.open.newest(fiber) {
+                // SAFETY: the GVL is held, and an exception that is being raised is live.
+                call.raised = unsafe { modules::class_of(exception) };
+            }
+        }
+        MethodEvent::Rescue => {
+            if let Some(call) = sums.open.newest(fiber) {
+                call.raised = 0;
+            }
+        }
+    }
+    sums.events = sums.events.wrapping_add(1);
+    if sums.events % MEASURE_EVERY == 0 {
+        sums.own_ns += MEASURE_EVERY * clock::monotonic_ns().saturating_sub(now_ns);
+    }
+    if sums.ended.is_some() {
+        sums.ended_ns = now_ns;
+        if sums.on_raise != 0 {
+            // SAFETY: the GVL is held, and the sums exist, so their owner keeps the TracePoint alive.
+            unsafe { tracepoints::disable(sums.on_raise) };
+        }
+    }
+    sums.ended.is_none()
+}
+
+fn enter(sums: &mut Sums, fiber: u64) {
+    sums.calls += 1;
+    if sums.calls % CHECK_EVERY == 0 && exceeds_overhead(sums) {
+        sums.ended = Some(Ended::Overhead);
+    }
+    let caller = caller();
+    // The clock is read last, so that the time of this hook is not the method's.
+    let began_ns = clock::monotonic_ns();
+    let call = OpenCall { fiber, began_ns, walls: walls(began_ns), caller, raised: 0 };
+    if !sums.open.enter(call) {
+        sums.ended = Some(Ended::Depth);
+    }
+}
+
+fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
+    let Some(call) = sums.open.leave(fiber) else {
+        sums.tally.began_before += 1;
+        return;
+    };
+    let end = end_of(sums, &call, object);
+    sums.tally.add(&call, now_ns, &walls(now_ns), end);
+    if let End::Raised(class) = end {
+        // It goes on through the call that made this one, if that is one of the same method.
+        if let Some(outer) = sums.open.newest(fiber) {
+            outer.raised = class;
+        }
+    }
+    if sums.tally.durations.count() >= sums.limits.calls {
+        sums.ended = Some(Ended::Calls);
+    }
+}
+
+/// Returns how a call ended. The VM reports nil for one that raised, as for one that returned nil, but not at
+/// the line of a `return` or `end`. In a method of one line only an exception that was not rescued tells.
+fn end_of(sums: &Sums, call: &OpenCall, object: u64) -> End {
+    // SAFETY: the GVL is held, and the method's own frame is still there.
+    let returns_here = || sums.return_lines.contains(&unsafe { tracepoints::current_line() });
+    if tracepoints::is_nil(object) && (!returns_here() || (sums.has_one_line && call.raised != 0)) {
+        return End::Raised(call.raised);
+    }
+    // SAFETY: the GVL is held, and an object that is being returned is live.
+    End::Returned(unsafe { modules::class_of(object) })
+}
+
+fn exceeds_overhead(sums: &Sums) -> bool {
+    let elapsed_ns = clock::monotonic_ns().saturating_sub(sums.began_ns);
+    elapsed_ns >= JUDGED_FROM_NS && sums.own_ns as f64 > sums.limits.overhead * elapsed_ns as f64
+}
+
+/// Returns the wall clocks of the running thread, which are all 0 if they are not measured.
+fn walls(now_ns: u64) -> WallTimes {
+    if !CAPTURE.walls.load(Ordering::Relaxed) {
+        return WallTimes::default();
+    }
+    match threads::current_native_cached() {
+        Some(state) if state.walls.is_on() => state.walls.read(now_ns),
+        _ => WallTimes::default(),
+    }
+}
+
+/// Returns the handle and the line of the code that called the method whose frame is the uppermost.
+fn caller() -> (u64, u32) {
+    let (mut handles, mut lines) = ([0; 2], [0; 2]);
+    // SAFETY: both buffers have that size; the thread runs Ruby, and no garbage is being collected, as this
+    // thread holds the GVL and does not allocate.
+    let count = unsafe { frames::walk(handles.as_mut_ptr(), lines.as_mut_ptr(), 2) };
+    let [_, handle] = handles;
+    let [_, line] = lines;
+    if count < 2 {
+        return (0, 0);
+    }
+    (handle, u32::try_from(line).unwrap_or(0))
+}

@@ -1,0 +1,26 @@
+//! Exact tracing of one method: a hook that the VM calls at each call and return of that method, and the sums
+//! that it keeps.
+//!
+//! The hook runs with the GVL on the thread that calls the method. It never allocates, calls no method and
+//! leaves the GVL alone, so it has the sums to itself. In another Ractor, which has a GVL of its own, it
+//! returns at once.
+//!
+//! A trace has a limit for its overhead, as a share of one core. The hook measures its own time, and ends the
+//! trace when that exceeds the share, or when enough calls were traced.
+
+mod hook;
+mod tracer;
+
+pub(crate) use tracer::{Ended, Limits, Sums, Tracer};
+
+use magnus::{Ruby, Value};
+
+use crate::vm::tracepoints::{on_method, on_raise};
+
+/// Creates the TracePoints of a trace, not enabled yet: one for the method and one for exceptions.
+pub(crate) fn tracepoints(ruby: &Ruby, tracer: &'static Tracer) -> [Value; 2] {
+    let data = std::ptr::from_ref(tracer).cast();
+    // SAFETY: the hook accepts the address of a tracer, which is never freed. It neither raises nor calls a
+    // method, and leaves the GVL alone.
+    unsafe { [on_method(ruby, hook::call, data), on_raise(ruby, hook::call, data)] }
+}

@@ -1,0 +1,100 @@
+//! The state of a trace.
+
+use std::cell::UnsafeCell;
+
+use profiler_core::trace::{OpenCalls, Tally};
+
+/// Why a trace has ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// As many calls as requested were traced.
+    Calls,
+    /// The overhead exceeded its limit.
+    Overhead,
+    /// More calls were open at once than can be kept, as in a very deep recursion.
+    Depth,
+}
+
+/// When a trace ends by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The number of calls; `u64::MAX` for any number.
+    pub(crate) calls: u64,
+    /// The share of one core that the hook may take.
+    pub(crate) overhead: f64,
+}
+
+/// The sums of a trace, which the hook updates.
+#[derive(Debug)]
+pub(crate) struct Sums {
+    pub(crate) open: OpenCalls,
+    pub(crate) tally: Tally,
+    pub(crate) limits: Limits,
+    /// The lines at which the method returns. If it leaves with nil at another line, it raised or threw.
+    pub(crate) return_lines: Vec<u32>,
+    /// True if the method has one line only.
+    pub(crate) has_one_line: bool,
+    /// The number of calls.
+    pub(crate) calls: u64,
+    /// The number of events of any kind.
+    pub(crate) events: u64,
+    /// The time that the hook has taken, as estimated from some of the events, ns.
+    pub(crate) own_ns: u64,
+    /// The monotonic clock when the trace began, ns; 0 before.
+    pub(crate) began_ns: u64,
+    /// The monotonic clock when it ended, ns; 0 before.
+    pub(crate) ended_ns: u64,
+    /// Why it ended by itself, if it did.
+    pub(crate) ended: Option<Ended>,
+    /// The TracePoint for exceptions, which the owner of the sums keeps alive and in place; 0 if there is
+    /// none.
+    pub(crate) on_raise: u64,
+}
+
+/// A trace of one method. It is never freed, because the VM can call the hook as long as the TracePoints
+/// exist; its sums are.
+#[derive(Debug)]
+pub(crate) struct Tracer(UnsafeCell<Option<Box<Sums>>>);
+
+// SAFETY: the sums are used only with the GVL of the main Ractor held, by the hook and by methods of the trace.
+unsafe impl Sync for Tracer {}
+
+impl Tracer {
+    /// Creates a trace that has not begun.
+    pub(crate) fn new(limits: Limits, return_lines: Vec<u32>, has_one_line: bool) -> &'static Self {
+        let sums = Sums {
+            open: OpenCalls::default(),
+            tally: Tally::default(),
+            limits,
+            return_lines,
+            has_one_line,
+            calls: 0,
+            events: 0,
+            own_ns: 0,
+            began_ns: 0,
+            ended_ns: 0,
+            ended: None,
+            on_raise: 0,
+        };
+        Box::leak(Box::new(Self(UnsafeCell::new(Some(Box::new(sums))))))
+    }
+
+    /// Calls `work` with the sums, unless they were freed.
+    ///
+    /// # Safety
+    /// The caller holds the GVL of the main Ractor, or is a mark or free function of it. `work` calls nothing
+    /// that could release the GVL, collect garbage or run the hook.
+    pub(crate) unsafe fn with<T>(&self, work: impl FnOnce(&mut Sums) -> T) -> Option<T> {
+        // SAFETY: the GVL is held throughout, so this is the only reference.
+        unsafe { (*self.0.get()).as_deref_mut() }.map(work)
+    }
+
+    /// Frees the sums. From now on the hook only disables its TracePoint.
+    ///
+    /// # Safety
+    /// As [`with`](Self::with).
+    pub(crate) unsafe fn free(&self) {
+        // SAFETY: the GVL is held, so no other reference exists.
+        unsafe { *self.0.get() = None };
+    }
+}

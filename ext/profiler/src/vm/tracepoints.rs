@@ -1,0 +1,118 @@
+//! TracePoints on the calls of one method, with a hook in native code.
+//!
+//! Ruby puts the events of such a TracePoint into the code of that method alone: all other code runs as
+//! before. Only Ruby can enable it (`TracePoint#enable(target:)`), which `lib/profiler/method_trace.rb` does.
+//!
+//! While a hook of any TracePoint runs, the VM calls no other, so calls made by such a hook are not seen.
+
+use core::ffi::c_void;
+
+use magnus::rb_sys::FromRawValue;
+use magnus::{Ruby, Value};
+use rb_sys::{rb_event_flag_t, VALUE};
+
+/// An event for which a hook is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MethodEvent {
+    /// The method was called; its frame is there.
+    Call,
+    /// The method returns this object, or an exception or a throw leaves it. The VM does not tell these apart,
+    /// and reports nil in the second case.
+    Return(u64),
+    /// Code somewhere raised this exception.
+    Raise(u64),
+    /// The method rescued an exception.
+    Rescue,
+}
+
+/// A hook: a function of the data that [`on_method`] or [`on_raise`] was given, the event, and the address of
+/// the TracePoint.
+pub(crate) type MethodHook = unsafe fn(*const c_void, MethodEvent, u64);
+
+/// The event that code rescued an exception, which Rubies before 3.3 lack.
+#[cfg(ruby_gte_3_3)]
+const RESCUE: rb_event_flag_t = rb_sys::RUBY_EVENT_RESCUE as rb_event_flag_t;
+#[cfg(not(ruby_gte_3_3))]
+const RESCUE: rb_event_flag_t = 0;
+
+struct Target {
+    hook: MethodHook,
+    data: *const c_void,
+}
+
+/// Creates a TracePoint for the calls, returns and rescues of a method, which is not enabled yet.
+///
+/// # Safety
+/// `hook` accepts `data` as long as the process lives. It neither raises nor calls a method, and leaves the
+/// GVL alone.
+pub(crate) unsafe fn on_method(ruby: &Ruby, hook: MethodHook, data: *const c_void) -> Value {
+    let events =
+        rb_sys::RUBY_EVENT_CALL as rb_event_flag_t | rb_sys::RUBY_EVENT_RETURN as rb_event_flag_t | RESCUE;
+    // SAFETY: the caller keeps the promises of `create`.
+    unsafe { create(ruby, events, hook, data) }
+}
+
+/// Creates a TracePoint for all exceptions that are raised, which is not enabled yet.
+///
+/// # Safety
+/// As [`on_method`].
+pub(crate) unsafe fn on_raise(ruby: &Ruby, hook: MethodHook, data: *const c_void) -> Value {
+    // SAFETY: the caller keeps the promises of `create`.
+    unsafe { create(ruby, rb_sys::RUBY_EVENT_RAISE as rb_event_flag_t, hook, data) }
+}
+
+unsafe fn create(_gvl: &Ruby, events: rb_event_flag_t, hook: MethodHook, data: *const c_void) -> Value {
+    // Never freed: code may enable any TracePoint that it finds in ObjectSpace.
+    let target = Box::into_raw(Box::new(Target { hook, data }));
+    // SAFETY: a `Ruby` proves that the GVL is held; the target lives for ever. The call allocates an object.
+    unsafe {
+        Value::from_raw(rb_sys::rb_tracepoint_new(rb_sys::Qnil as VALUE, events, Some(call), target.cast()))
+    }
+}
+
+unsafe extern "C" fn call(tracepoint: VALUE, target: *mut c_void) {
+    // SAFETY: `create` passed a Target that lives for ever; inside a hook the VM has the event's data, and
+    // these functions only read it, each for an event that has it.
+    unsafe {
+        let Target { hook, data } = &*target.cast::<Target>();
+        let event = rb_sys::rb_tracearg_from_tracepoint(tracepoint);
+        let happened = match rb_sys::rb_tracearg_event_flag(event) {
+            flag if flag == rb_sys::RUBY_EVENT_CALL as rb_event_flag_t => MethodEvent::Call,
+            flag if flag == rb_sys::RUBY_EVENT_RETURN as rb_event_flag_t => {
+                MethodEvent::Return(rb_sys::rb_tracearg_return_value(event) as u64)
+            }
+            flag if flag == rb_sys::RUBY_EVENT_RAISE as rb_event_flag_t => {
+                MethodEvent::Raise(rb_sys::rb_tracearg_raised_exception(event) as u64)
+            }
+            _ => MethodEvent::Rescue,
+        };
+        hook(*data, happened, tracepoint as u64);
+    }
+}
+
+/// Disables a TracePoint. A no-op if it is not enabled. Allowed inside its own hook.
+///
+/// # Safety
+/// The caller holds the GVL; `tracepoint` is a live TracePoint.
+pub(crate) unsafe fn disable(tracepoint: u64) {
+    // SAFETY: the caller holds the GVL and passes a live TracePoint.
+    unsafe {
+        if rb_sys::rb_tracepoint_enabled_p(tracepoint as VALUE) == rb_sys::Qtrue as VALUE {
+            rb_sys::rb_tracepoint_disable(tracepoint as VALUE);
+        }
+    }
+}
+
+/// Returns whether an object is nil, which is what the VM reports as the result of a call that raised.
+pub(crate) fn is_nil(object: u64) -> bool {
+    object == rb_sys::Qnil as u64
+}
+
+/// Returns the line that the uppermost frame of Ruby code is at.
+///
+/// # Safety
+/// The caller holds the GVL and runs Ruby.
+pub(crate) unsafe fn current_line() -> u32 {
+    // SAFETY: the caller holds the GVL and runs Ruby; the call only reads.
+    u32::try_from(unsafe { rb_sys::rb_sourceline() }).unwrap_or(0)
+}

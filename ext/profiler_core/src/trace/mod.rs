@@ -1,0 +1,15 @@
+//! The calls of one traced method, added up.
+//!
+//! A hook of the VM reports each call and each return. [`OpenCalls`] pairs them, and [`Tally`] adds them up.
+//! Both have a fixed size, which is allocated before the first call: the hook never allocates. What does not
+//! fit is counted.
+
+mod durations;
+mod open_calls;
+mod summary;
+mod tally;
+
+pub use durations::{Bucket, Durations};
+pub use open_calls::{OpenCall, OpenCalls};
+pub use summary::{Caller, Summary};
+pub use tally::{CallerSum, End, Tally};

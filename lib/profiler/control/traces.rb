@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Profiler
+  class Control
+    # The methods that other processes trace over the socket. A trace ends with the connection that began it.
+    class Traces
+      # The largest number of concurrent traces.
+      MOST = 8
+      private_constant :MOST
+
+      def initialize
+        @last = 0
+        # Traces and their connections, by number.
+        @running = {}
+      end
+
+      # Begins a trace.
+      #
+      # @param request [Hash] +method+, and if it has them, +limit+ and +max_overhead+
+      # @param connection [Integer]
+      # @return [Hash] the number of the trace, and the name of the method
+      # @raise [ArgumentError, Error]
+      def begin(request, connection)
+        raise ArgumentError, "#{MOST} methods are traced already, which is the most" if @running.size >= MOST
+
+        method = request[:method]
+        raise ArgumentError, "method: #{method.inspect} is not the name of a method" unless method.is_a?(String)
+
+        options = { limit: request[:limit], max_overhead: request.fetch(:max_overhead, MethodTrace::MAX_OVERHEAD) }
+        trace = MethodTrace.begin(method, **options)
+        @running[@last += 1] = [trace, connection]
+        { trace: @last, name: trace.name }
+      end
+
+      # @return [Hash] whether the trace still runs, and its number of calls
+      # @raise [ArgumentError] if there is no such trace
+      def state(request)
+        trace = find(request)
+        { running: trace.running?, calls: trace.calls }
+      end
+
+      # Ends a trace.
+      #
+      # @return [String] its result as JSON, or as text of so many +columns+
+      # @raise [ArgumentError] if there is no such trace
+      def end(request)
+        trace = find(request)
+        @running.delete(request[:trace])
+        trace.stop
+        request[:json] ? JSON.generate(trace.to_h) : trace.to_s(request[:columns].to_i.clamp(40, 1_000))
+      end
+
+      # Ends the traces of a client that has gone.
+      #
+      # @param connection [Integer]
+      def leave(connection)
+        gone, @running = @running.partition { |_number, (_trace, of)| of == connection }.map(&:to_h)
+        gone.each_value { |trace, _of| trace.stop }
+      end
+
+      # Ends all traces.
+      def discard
+        @running.each_value { |trace, _of| trace.stop }
+        @running.clear
+      end
+
+      private
+
+      def find(request)
+        trace, = @running[request[:trace]]
+        trace or raise ArgumentError, "trace: #{request[:trace].inspect} is not one that runs"
+      end
+    end
+  end
+end

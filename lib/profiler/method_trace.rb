@@ -1,0 +1,135 @@
+# frozen_string_literal: true
+
+require_relative "method_trace/target"
+
+module Profiler
+  # The calls of one method, each of them counted and timed: see {Profiler.trace}.
+  #
+  # A call's duration is wall clock time, without that of the trace itself. Calls that had begun before the trace are not
+  # counted. Percentiles are exact up to 131,072 calls, and at most 0.4 % off after these.
+  class MethodTrace
+    # The default for the largest share of one core that a trace may take.
+    MAX_OVERHEAD = 0.05
+    # The allowed shares.
+    SHARES = (0.0001..1.0).freeze
+    private_constant :SHARES
+
+    # Traces that run, so that a forked child can end its copies.
+    @running = {}.compare_by_identity
+
+    class << self
+      # @api private
+      # @see Profiler.trace
+      def begin(method, limit:, max_overhead:)
+        check(limit, max_overhead)
+        trace = new(Target.of(method), limit, max_overhead)
+        Ends.listen(self)
+        @running[trace] = true
+        trace.begin
+        trace
+      end
+
+      # Ends all traces in a forked child. Their results are the parent's.
+      #
+      # @api private
+      def forked(_same)
+        @running.keys.each(&:stop)
+      end
+
+      # @api private
+      def process_ends(_error) = nil
+
+      # @api private
+      def over(trace) = @running.delete(trace)
+
+      private
+
+      def check(limit, max_overhead)
+        unless limit.nil? || (limit.is_a?(Integer) && limit.between?(1, (1 << 62)))
+          raise ArgumentError, "limit: #{limit.inspect} is not a number of calls (allowed: an Integer from 1 on, or nil)"
+        end
+        return if max_overhead.is_a?(Numeric) && max_overhead.real? && SHARES.cover?(max_overhead)
+
+        raise ArgumentError, "max_overhead: #{max_overhead.inspect} is not a share of a core (allowed: #{SHARES.begin} to #{SHARES.end})"
+      end
+    end
+
+    # @return [String] the name of the method, as in profiles
+    attr_reader :name
+
+    # @return what the block of {Profiler.trace} returned
+    attr_accessor :value
+
+    # @api private
+    def initialize(target, limit, max_overhead)
+      @target = target
+      @name = target.name
+      @tracer = Tracer._new(limit, max_overhead.to_f, target.return_lines, target.one_line?)
+    end
+
+    # @api private
+    def begin
+      # Measures what threads do, without sampling them. Before Ruby 3.3 nothing reports that.
+      @watch = Session.begin({ mode: :wall }, watch: true) if RUBY_VERSION >= "3.3"
+      calls, raises = @tracer._tracepoints
+      @tracer._begin
+      raises.enable
+      @target.enable(calls)
+      begun = true
+    ensure
+      stop unless begun
+    end
+
+    # Ends the trace. The method then runs as it did before. A no-op if the trace is over.
+    #
+    # @return [self]
+    def stop
+      @tracer._end
+      watch, @watch = @watch, nil
+      watch&.discard
+      self
+    ensure
+      MethodTrace.over(self)
+    end
+
+    # Returns whether calls are still traced. A trace ends by itself at its limit of calls or of overhead.
+    def running? = !@tracer._ended?
+
+    # @return [Integer] the number of calls that have begun
+    def calls = to_h[:calls]
+
+    # @param percents [Array<Numeric>] from 0 to 100
+    # @return [Array<Integer>, nil] the duration in nanoseconds that so many percent of the calls did not exceed; nil if no call
+    #   has ended
+    # @raise [ArgumentError] for any other number
+    def percentiles(*percents)
+      wrong = percents.find { |percent| !percent.is_a?(Numeric) || !percent.real? || !percent.between?(0, 100) }
+      raise ArgumentError, "#{wrong.inspect} is not a percentage (allowed: 0 to 100)" if wrong
+
+      @tracer._percentiles(percents.map(&:to_f))
+    end
+
+    # Returns everything that the trace knows so far. Times are nanoseconds.
+    #
+    # * +calls+, +finished+, +raised+, +began_before+: numbers of calls. One that +throw+ or the end of a thread left has +raised+
+    #   too.
+    # * +total_ns+, +shortest_ns+, +longest_ns+, +percentiles_ns+, +exact+: the durations of the calls that have finished;
+    #   +histogram+ has them by powers of two, each as a lower and an upper bound and a number
+    # * +running_ns+, +waiting_ns+, +gvl_ns+, +gc_ns+: what their threads did meanwhile; 0 before Ruby 3.3
+    # * +callers+: name, place, calls and +total_ns+ of each caller, and +other_callers+, the calls of further ones
+    # * +results+, +exceptions+: numbers of calls by class
+    # * +duration_ns+, +own_ns+: how long the trace ran, and how much of that it took itself
+    # * +ended+: why it ended by itself, or nil
+    #
+    # @return [Hash{Symbol => Object}]
+    def to_h
+      { name: @name, **@tracer._summary(@name) }
+    end
+
+    # @param columns [Integer]
+    # @return [String] the same as text
+    def to_s(columns = 80) = @tracer._text(@name, columns)
+
+    def inspect = "#<#{self.class} #{@name}>"
+  end
+end

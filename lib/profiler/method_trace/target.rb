@@ -1,0 +1,111 @@
+# frozen_string_literal: true
+
+module Profiler
+  class MethodTrace
+    # A method that can be traced: one that is written in Ruby. No code of the app is called to find it.
+    class Target
+      # +Foo::Bar#baz+ or +Foo::Bar.baz+.
+      NAME = /\A(?<module>(?:::)?[[:upper:]]\w*(?:::[[:upper:]]\w*)*)(?<kind>[#.])(?<method>[^\s#.].*)\z/.freeze
+      # Ruby's own methods, even if an app has replaced them for its classes.
+      CONST_DEFINED = Module.instance_method(:const_defined?)
+      CONST_GET = Module.instance_method(:const_get)
+      AUTOLOAD = Module.instance_method(:autoload?)
+      INSTANCE_METHOD = Module.instance_method(:instance_method)
+      INSTANCE_METHODS = Module.instance_method(:instance_methods)
+      PRIVATE_METHODS = Module.instance_method(:private_instance_methods)
+      SINGLETON = Kernel.instance_method(:singleton_class)
+      CLASS = Kernel.instance_method(:class)
+      # The events in the code of a method or block at which it returns.
+      RETURNS = %i[return b_return].freeze
+      private_constant :NAME, :CONST_DEFINED, :CONST_GET, :AUTOLOAD, :INSTANCE_METHOD, :INSTANCE_METHODS, :PRIVATE_METHODS, :SINGLETON, :CLASS, :RETURNS
+
+      class << self
+        # @param method [String, Method, UnboundMethod]
+        # @return [Target]
+        # @raise [ArgumentError] if there is no such method, or it is not written in Ruby
+        def of(method)
+          case method
+          when Method, UnboundMethod then new(method)
+          when String then new(find(method))
+          else raise ArgumentError, "#{described(method)} is not a method (allowed: a name such as \"Order#save\" or \"Order.find\", a Method, an UnboundMethod)"
+          end
+        end
+
+        private
+
+        # The value, or its class where the app decides how it looks.
+        def described(value)
+          case value
+          when nil, true, false, Symbol, Integer, Float then value.inspect
+          else "an object of #{Native.class_name(CLASS.bind_call(value))}"
+          end
+        end
+
+        def find(text)
+          match = NAME.match(text) if text.valid_encoding? && text.encoding.ascii_compatible?
+          raise ArgumentError, "#{text.inspect} is not the name of a method (allowed: names such as \"Order#save\" and \"Order.find\")" unless match
+
+          owner = match[:module].delete_prefix("::").split("::").inject(Object) { |outer, name| constant(text, outer, name) }
+          owner = SINGLETON.bind_call(owner) if match[:kind] == "."
+          begin
+            INSTANCE_METHOD.bind_call(owner, match[:method])
+          rescue NameError
+            known = [INSTANCE_METHODS, PRIVATE_METHODS].flat_map { |list| list.bind_call(owner) }.map(&:to_s)
+            raise ArgumentError, "#{text.inspect}: #{match[:module]} has no such method#{hint(match[:method], known)}"
+          end
+        end
+
+        def constant(text, outer, name)
+          found = CONST_DEFINED.bind_call(outer, name, outer.equal?(Object))
+          raise ArgumentError, "#{text.inspect}: there is no #{name} here#{hint(name, outer.constants.map(&:to_s))}" unless found
+          # Getting it would run the app's code.
+          raise ArgumentError, "#{text.inspect}: #{name} is not loaded yet" if AUTOLOAD.bind_call(outer, name, false)
+
+          value = CONST_GET.bind_call(outer, name, outer.equal?(Object))
+          raise ArgumentError, "#{text.inspect}: #{name} is not a class or module" unless Module === value # rubocop:disable Style/CaseEquality -- a proxy may answer is_a?
+
+          value
+        end
+
+        def hint(name, known)
+          nearest = Nearest.of(name, known)
+          nearest ? " (did you mean #{nearest}?)" : ""
+        end
+      end
+
+      # @return [String] as in profiles
+      attr_reader :name
+
+      # @return [Array<Integer>] the lines at which the method returns
+      attr_reader :return_lines
+
+      # @param method [Method, UnboundMethod]
+      def initialize(method)
+        @method = method
+        @name = Profiler.name_of(method)
+        code = RubyVM::InstructionSequence.of(method)
+        raise ArgumentError, not_ruby unless code
+
+        events = code.trace_points
+        @return_lines = events.select { |_line, event| RETURNS.include?(event) }.map(&:first).uniq
+        @lines = events.map(&:first).uniq.size
+      end
+
+      # Returns whether the method is on one line.
+      def one_line? = @lines < 2
+
+      # @param tracepoint [TracePoint]
+      def enable(tracepoint)
+        tracepoint.enable(target: @method)
+      rescue ArgumentError
+        raise ArgumentError, not_ruby
+      end
+
+      private
+
+      def not_ruby
+        "#{@name} is not written in Ruby, so it cannot be traced alone: trace the method that calls it"
+      end
+    end
+  end
+end

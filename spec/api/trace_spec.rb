@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+RSpec.describe "Profiler.trace" do
+  include_context "with a program"
+  include_context "with a box"
+
+  prelude = <<~'RUBY'
+    class Order
+      def save(number) = number.to_s
+      def find(number)
+        return nil if number.negative?
+
+        number
+      end
+      def deep(number)
+        number.zero? ? 0 : 1 + deep(number - 1)
+      end
+    end
+    class Proxy < BasicObject; end
+    def trace_of(name, **options, &block) = Profiler.trace(name, **options, &block).to_h
+  RUBY
+  let(:prelude) { prelude }
+
+  # The report of spec/programs/trace/orders.rb: for each kind of method, what it did and what its trace says.
+  def orders = program_json("trace/orders", timeout: 60)
+
+  it "counts the calls of methods of all kinds, with what they returned and raised" do
+    all = orders
+    counts = all.transform_values { |it| it[:trace].values_at(:calls, :finished, :raised) }
+    expect(counts).to eq(plain: [200, 200, 0], recursive: [420, 420, 0], yielding: [50, 50, 0], raising: [50, 50, 25], rescuing: [50, 50, 0],
+                         throwing: [10, 10, 10], switching: [10, 10, 0], defined: [5, 5, 0], of_class: [100, 100, 0], one_line: [20, 20, 10])
+    ends = all.transform_values { |it| it[:trace].values_at(:results, :exceptions).map(&:to_h) }
+    expect(ends).to include(plain: [{ "String" => 200 }, {}], yielding: [{ "NilClass" => 50 }, {}], raising: [{ "Integer" => 25 }, { "ArgumentError" => 25 }],
+                            rescuing: [{ "Integer" => 25, "NilClass" => 25 }, {}], throwing: [{}, { "" => 10 }], defined: [{ "Float" => 5 }, {}],
+                            one_line: [{ "Array" => 10 }, { "IOError" => 10 }])
+  end
+
+  it "takes as long for a call as the call took", :timed do
+    orders.each do |kind, it|
+      next if kind == :one_line # which does not measure itself
+
+      expect(it[:trace][:total_ns]).to be >= it[:seen].sum, kind.to_s
+      median = it[:seen].sort[(it[:seen].size - 1) / 2]
+      # The first clock is read after the trace's, and the last one before it: some hundred nanoseconds, on any machine.
+      expect(it[:percentiles].first).to be_within(2_000 + (median * 0.05)).of(median), kind.to_s
+    end
+  end
+
+  it "says who calls, and what the thread did meanwhile" do
+    trace = JSON.parse(run(<<~'RUBY'), symbolize_names: true)
+      class Order; def wait = sleep(0.01); end
+      def first(order) = order.wait
+      def second(order) = 2.times { order.wait }
+      order = Order.new
+      print_json(trace_of("Order#wait") { first(order); second(order); Thread.new { order.wait }.join })
+    RUBY
+    callers = trace[:callers].to_h { |name, _place, calls, _ns| [name, calls] }
+    expect(callers).to include("Object#first" => 1, "Object#second" => 2)
+    expect(trace[:callers].sum { |_name, _place, _calls, ns| ns }).to eq(trace[:total_ns])
+    next if RUBY_VERSION < "3.3"
+
+    expect(trace.values_at(:running_ns, :waiting_ns, :gvl_ns, :gc_ns).sum).to be_within(1_000_000).of(trace[:total_ns])
+    expect(trace[:waiting_ns]).to be > 30_000_000
+  end
+
+  it "ends by itself after so many calls, or where it costs too much, and leaves the method as it was" do
+    report = JSON.parse(run(<<~'RUBY'), symbolize_names: true)
+      order = Order.new
+      few = Profiler.trace("Order#save", limit: 3) { 10.times { order.save(1) } }
+      dear = Profiler.trace("Order#save", max_overhead: 0.001)
+      running = dear.running?
+      wait_for { 1_000.times { order.save(1) }; !dear.running? }
+      deep = Profiler.trace("Order#deep", max_overhead: 1) { order.deep(9_000) rescue nil }
+      endless = Profiler.trace("Order#save")
+      endless.stop.stop
+      before = endless.calls
+      order.save(1)
+      hooks = ObjectSpace.each_object(TracePoint).count(&:enabled?)
+      print_json(few: few.to_h.slice(:calls, :ended), running: running, dear: dear.to_h[:ended], after: endless.calls - before, hooks: hooks, deep: deep.to_h.slice(:calls, :ended))
+    RUBY
+    expect(report).to match(few: { calls: 3, ended: "it had as many calls as requested" }, running: true,
+                            dear: "it took more than 0.1% of a core", after: 0, hooks: 0, deep: { calls: 9_001, ended: nil })
+  end
+
+  it "survives garbage collection and compaction, and what is let go while it runs" do
+    report = JSON.parse(run(<<~'RUBY', timeout: 120), symbolize_names: true)
+      order = Order.new
+      trace = Profiler.trace("Order#find", max_overhead: 1)
+      GC.stress = true
+      30.times { |number| eval("def caller_#{number}(order) = order.find(#{number})"); send("caller_#{number}", order) }
+      GC.stress = false
+      Array.new(50) { Fiber.new { order.find(1); Fiber.yield; order.find(-1) }.tap(&:resume) }
+      3.times { GC.start; GC.compact if GC.respond_to?(:compact) }
+      200.times { |number| Class.new { define_singleton_method(:call) { |order| order.find(number) } }.call(order) }
+      GC.start
+      10.times { Profiler.trace("Order#save"); GC.start } # let go without an end
+      order.save(1)
+      print_json(trace.stop.to_h.slice(:calls, :callers, :other_callers))
+    RUBY
+    expect(report[:calls]).to eq(280)
+    expect(report[:callers].sum { |_name, _place, calls, _ns| calls } + report[:other_callers]).to eq(280)
+    expect(report[:callers].map(&:first)).to include("Object#caller_0", "Object#caller_29")
+  end
+
+  it "ends its copy in a forked child, and counts no call of it" do
+    calls = JSON.parse(run(<<~'RUBY'))
+      order = Order.new
+      trace = Profiler.trace("Order#save")
+      order.save(1)
+      child = in_fork { order.save(2); [trace.running?, ObjectSpace.each_object(TracePoint).count(&:enabled?)] }
+      order.save(3)
+      print_json([trace.stop.calls, child])
+    RUBY
+    expect(calls).to eq([2, [false, 0]])
+  end
+
+  it "passes on what the block raises, throws or returns, and ends" do
+    report = JSON.parse(run(<<~'RUBY'))
+      raised = error { Profiler.trace("Order#save") { raise IOError, "mine" } }
+      thrown = catch(:out) { Profiler.trace("Order#save") { throw :out, 3 } }
+      value = Profiler.trace("Order#save") { :value }.value
+      print_json([raised, thrown, value, ObjectSpace.each_object(TracePoint).count(&:enabled?), Profiler.running?])
+    RUBY
+    expect(report).to eq(["IOError: mine", 3, "value", 0, false])
+  end
+
+  it "refuses what is no method of Ruby code, and says why" do
+    errors = JSON.parse(run(<<~'RUBY'))
+      autoload :NotLoaded, "/nonexistent"
+      class Order; attr_reader :id; def self.const_missing(_) = raise("called"); end
+      print_json(["Array#each", "Order#id", "Nope#x", "Order#sav", "Order", "Order::Line#x", "NotLoaded#x", "order.save", "Order#save\xFF", 5, Proxy.new]
+        .map { |name| error { Profiler.trace(name) { 1 } } } +
+        [error { Profiler.trace("Order#save", limit: 0) }, error { Profiler.trace("Order#save", max_overhead: 2) }, error { Profiler.trace("Order#save").percentiles(101) }])
+    RUBY
+    expect(errors).to match([/Array#each is not written in Ruby/, /Order#id is not written in Ruby/, /there is no Nope here/, /did you mean save\?/, /is not the name of a method/,
+                             /there is no Line here/, /NotLoaded is not loaded yet/, /is not the name/, /is not the name/, /5 is not a method/, /an object of Proxy is not a method/,
+                             /limit: 0 is not a number of calls/, /max_overhead: 2 is not a share of a core/, /101 is not a percentage/])
+    expect(errors).to all(start_with("ArgumentError: "))
+  end
+
+  it "prints itself in 80 columns" do
+    text = run('puts Profiler.trace("Order#save") { 100.times { Order.new.save(1) } }')
+    expect(text.lines.map { |line| line.chomp.size }.max).to be <= 80
+    expect(text).to match(/\AOrder#save: 100 calls in .*^shortest .* p50 .* longest .*^returned String 100.*\[profiler\] tracing took /m)
+  end
+end
