@@ -168,7 +168,7 @@ RSpec.describe "Wall clock time" do
       print_json(leaves: rows.map { |one| one.frames.first.name }.uniq, gc: rows.sum(&:gc), took: took, elapsed: elapsed,
                  share: share(rows, "Object#collects") + share(rows, "Object#allocates"), all: profile.samples.sum(&:gc), wall: wall(rows))
     RUBY
-    # Ruby's figure is CPU time, ours what passed meanwhile.
+    # Ruby's figure is CPU time of the process, ours that of the thread.
     expect(figures[:gc]).to be_between(figures[:took] * 0.8, figures[:elapsed])
     expect(figures).to include(leaves: ["(garbage collection)"], share: be > 0.95, all: figures[:wall])
   end

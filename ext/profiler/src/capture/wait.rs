@@ -10,6 +10,8 @@
 //!   which its life begins.
 //! * RESUMED costs one clock reading, a few additions, and at times a walk or a record.
 //! * `stop` and `snapshot` record open waits with `rb_profile_thread_frames`, with the GVL held.
+//! * If the wall clock is measured, the hooks on GC also read the thread's CPU clock, so that GC and running
+//!   each have exactly the CPU time that they used.
 //! * A tick that falls into a GC is only counted. The hook at the end of the GC takes the record, with the
 //!   stack that caused the GC, and this record moves the CPU clock too. Before Ruby 3.3 there are no such
 //!   hooks (`vm::events::GC_HOOKS`), and a tick in a GC is a record without a stack.
@@ -252,7 +254,8 @@ fn gc_begins() {
         // belong to this one.
         add(&hub.counters.dropped_in_gc, state.ticks_in_gc.number.swap(0, Ordering::Relaxed));
         if state.walls.is_on() {
-            state.walls.enter_gc(clock::monotonic_ns());
+            let cpu_ns = clock::thread_cpu_ns(); // before the wall clock
+            state.walls.enter_gc(clock::monotonic_ns(), cpu_ns);
         }
     }
 }
@@ -265,7 +268,7 @@ fn gc_ends() {
         return;
     }
     let now_ns = clock::monotonic_ns();
-    let due = measured && state.walls.exit_gc(now_ns);
+    let due = measured && state.walls.exit_gc(now_ns, clock::thread_cpu_ns());
     if (ticks > 0 || due) && CAPTURE.enabled.load(Ordering::Acquire) {
         // All ticks of one GC become one record.
         add(&hub.counters.overrun, ticks.saturating_sub(1));

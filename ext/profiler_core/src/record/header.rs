@@ -5,18 +5,30 @@ use ::core::prelude::rust_2021::*;
 use super::{Span, State};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
 
-/// The wall-clock time of a thread since its measurement began, ns: four clocks that only go forward.
+/// The wall-clock time of a thread since its measurement began, ns: five clocks that only go forward.
 /// Together they are the thread's wall clock. All are 0 while nobody measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WallTimes {
-    /// Time in none of the other three states.
+    /// Time in none of the other states, with or without a CPU.
     pub running_ns: u64,
     /// Time spent blocked, asleep, or in C code that released the GVL.
     pub waiting_ns: u64,
     /// Time spent waiting for the GVL.
     pub gvl_ns: u64,
-    /// Time spent collecting garbage.
+    /// CPU time spent collecting garbage.
     pub gc_ns: u64,
+    /// Time spent in a garbage collection without a CPU.
+    pub gc_off_cpu_ns: u64,
+}
+
+impl WallTimes {
+    /// Returns the thread's wall clock.
+    #[inline]
+    #[must_use]
+    pub fn total_ns(&self) -> u64 {
+        let Self { running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns } = *self;
+        running_ns + waiting_ns + gvl_ns + gc_ns + gc_off_cpu_ns
+    }
 }
 
 /// A record header: everything about a record but its frames.

@@ -11,9 +11,10 @@
 //! word 2      monotonic clock, ns
 //! word 3      CPU clock of the thread at its start, ns
 //! word 4      label set (32) | scope (32)
-//! word 5 - 8  its wall clocks: running, waiting, waiting for the GVL, collecting garbage, ns
-//! word 9      the part of its CPU clock that is left to a later record, ns
-//! word 10     its clock of being ready to run without a CPU, ns
+//! word 5 - 9  its wall clocks: running, waiting, waiting for the GVL, collecting garbage with a CPU and
+//!             without one, ns
+//! word 10     the part of its CPU clock that is left to a later record, ns
+//! word 11     its clock of being ready to run without a CPU, ns
 //! then        the span's words if the thread is in one, those of the kind, and the frames, one a word
 //! ```
 
@@ -24,7 +25,7 @@ use super::ring::{Full, Ring, Slot};
 use super::{Header, Kind, Span, State, WallTimes};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
 /// The number of words in the header.
-const HEADER_WORDS: usize = 11;
+const HEADER_WORDS: usize = 12;
 /// The bit of word 0 that says whether a span follows the header.
 const HAS_SPAN: u64 = 1 << 39;
 
@@ -138,10 +139,9 @@ fn write_header(slot: &mut Slot<'_>, header: &Header, kind: Kind, frames: usize)
     slot.write(header.monotonic_ns);
     slot.write(header.start_cpu_ns);
     slot.write(u64::from(header.labels.0) | u64::from(header.scope.0) << 32);
-    let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = header.walls;
-    slot.extend(
-        [running_ns, waiting_ns, gvl_ns, gc_ns, header.deferred_cpu_ns, header.runnable_ns].into_iter(),
-    );
+    let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns } = header.walls;
+    slot.extend([running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns].into_iter());
+    slot.extend([header.deferred_cpu_ns, header.runnable_ns].into_iter());
     slot.extend(span.as_ref().map_or(&[][..], |it| it).iter().copied());
     slot.extend(more.words().iter().copied());
 }
@@ -161,7 +161,7 @@ impl<'scratch> RawRecord<'scratch> {
     #[must_use]
     pub fn decode(words: &'scratch [u64]) -> Option<Self> {
         let (header, mut words) = words.split_at_checked(HEADER_WORDS)?;
-        let &[head, cpu_ns, monotonic_ns, start_cpu_ns, ids, running_ns, waiting_ns, gvl_ns, gc_ns, deferred_cpu_ns, runnable_ns] =
+        let &[head, cpu_ns, monotonic_ns, start_cpu_ns, ids, running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns, deferred_cpu_ns, runnable_ns] =
             header
         else {
             return None;
@@ -186,7 +186,7 @@ impl<'scratch> RawRecord<'scratch> {
             runnable_ns,
             monotonic_ns,
             start_cpu_ns,
-            walls: WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns },
+            walls: WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns },
         };
         Some(Self { header, kind, words })
     }

@@ -190,8 +190,8 @@ impl EstimatedWallClock {
         WallTimes {
             running_ns: busy_ns.saturating_sub(gc_ns),
             waiting_ns: total_ns - busy_ns,
-            gvl_ns: 0,
             gc_ns,
+            ..WallTimes::default()
         }
     }
 

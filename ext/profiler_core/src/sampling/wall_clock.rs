@@ -5,6 +5,10 @@
 //! provisional: only once it reports that it is ready, or runs again, was it a wait. If it blocks again
 //! instead, it has been running.
 //!
+//! A GC is divided by the thread's CPU clock into the time with a CPU and the time without. Otherwise nothing
+//! would tell whether it was the GC or the running code around it that had no CPU. Until a GC ends it counts
+//! as running, but no sample is taken during that time.
+//!
 //! The thread itself writes the clock, in hooks of the VM; only `ready_ns` is written by whoever wakes the
 //! thread. The thread's own handler reads the clock, and may have interrupted a hook. So a part that has
 //! ended is added first, and the open part is cleared afterwards. In between, running looks shorter than it
@@ -35,8 +39,11 @@ pub struct WallClock {
     blocked_ns: AtomicU64,
     /// The time from which the thread could have continued.
     ready_ns: AtomicU64,
-    /// The time at which the thread began to collect garbage.
+    /// The time at which the thread began to collect garbage, and its CPU clock then.
     gc_since_ns: AtomicU64,
+    gc_since_cpu_ns: AtomicU64,
+    /// The time in garbage collections without a CPU.
+    gc_off_cpu_ns: AtomicU64,
 }
 
 impl Default for WallClock {
@@ -59,6 +66,8 @@ impl WallClock {
             blocked_ns: AtomicU64::new(0),
             ready_ns: AtomicU64::new(0),
             gc_since_ns: AtomicU64::new(0),
+            gc_since_cpu_ns: AtomicU64::new(0),
+            gc_off_cpu_ns: AtomicU64::new(0),
         }
     }
 
@@ -66,6 +75,7 @@ impl WallClock {
     pub fn reset(&self) {
         self.on_since_ns.store(0, Relaxed);
         self.before_ns.store(0, Relaxed);
+        self.gc_off_cpu_ns.store(0, Relaxed);
         self.samplers().for_each(PoissonSampler::reset);
         self.forget_open();
     }
@@ -120,16 +130,15 @@ impl WallClock {
     pub fn turn_off(&self, now_ns: u64) {
         if self.is_on() {
             let walls = self.read(now_ns);
-            self.before_ns.store(walls.running_ns + walls.waiting_ns + walls.gvl_ns + walls.gc_ns, Relaxed);
+            self.before_ns.store(walls.total_ns(), Relaxed);
             self.waiting.set(walls.waiting_ns);
             self.gvl.set(walls.gvl_ns);
-            self.gc.set(walls.gc_ns);
             self.on_since_ns.store(0, Relaxed);
             self.forget_open();
         }
     }
 
-    /// Returns the four clocks at `now_ns`, with an open part counted up to then.
+    /// Returns the clocks at `now_ns`, with an open wait counted up to then.
     ///
     /// # Signal safety
     /// Loads.
@@ -146,13 +155,9 @@ impl WallClock {
             waiting_ns += till_ns.saturating_sub(blocked_ns);
             gvl_ns += now_ns.saturating_sub(till_ns);
         }
-        let mut gc_ns = self.gc.ns();
-        let gc_since_ns = self.gc_since_ns.load(Relaxed);
-        if gc_since_ns != 0 {
-            gc_ns += now_ns.saturating_sub(gc_since_ns);
-        }
-        let running_ns = total_ns.saturating_sub(waiting_ns + gvl_ns + gc_ns);
-        WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
+        let (gc_ns, gc_off_cpu_ns) = (self.gc.ns(), self.gc_off_cpu_ns.load(Relaxed));
+        let running_ns = total_ns.saturating_sub(waiting_ns + gvl_ns + gc_ns + gc_off_cpu_ns);
+        WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns }
     }
 
     /// Returns whether the thread is blocked or waits for the GVL.
@@ -239,29 +244,38 @@ impl WallClock {
         self.gc_since_ns.load(Relaxed) != 0
     }
 
-    /// Notes that the thread begins to collect garbage.
+    /// Notes that the thread begins to collect garbage. Its CPU clock must be read before `now_ns`.
     #[inline]
-    pub fn enter_gc(&self, now_ns: u64) {
+    pub fn enter_gc(&self, now_ns: u64, cpu_ns: u64) {
+        self.gc_since_cpu_ns.store(cpu_ns, Relaxed);
         self.gc_since_ns.store(now_ns, Relaxed);
     }
 
-    /// Notes that the thread has finished collecting garbage. Returns true if this GC should be sampled.
+    /// Notes that the thread has finished collecting garbage. Its CPU clock must be read after `now_ns`, so
+    /// that the time that a reading takes never looks like time without a CPU. Returns true if this GC should
+    /// be sampled.
     #[inline]
-    pub fn exit_gc(&self, now_ns: u64) -> bool {
-        let due = self.gc.end_segment(self.read(now_ns).gc_ns, &self.intervals);
-        compiler_fence(SeqCst);
-        self.gc_since_ns.store(0, Relaxed);
-        due
+    pub fn exit_gc(&self, now_ns: u64, cpu_ns: u64) -> bool {
+        let since_ns = self.gc_since_ns.swap(0, Relaxed);
+        if since_ns == 0 {
+            return false;
+        }
+        let used_ns = cpu_ns.saturating_sub(self.gc_since_cpu_ns.load(Relaxed));
+        let off_ns = now_ns.saturating_sub(since_ns).saturating_sub(used_ns);
+        self.gc_off_cpu_ns.store(self.gc_off_cpu_ns.load(Relaxed) + off_ns, Relaxed);
+        self.gc.end_segment(self.gc.ns() + used_ns, &self.intervals)
     }
 
     /// Returns the clocks for the record of a segment that has just ended. `now` includes the whole segment,
-    /// the result only as much as the record weighs.
+    /// the result only as much as the record weighs. GC time that is left to later records counts as running
+    /// here, so that the sum of the two is complete.
     #[inline]
     #[must_use]
     pub fn attributed(&self, now: &WallTimes) -> WallTimes {
         let [waiting_ns, gvl_ns, gc_ns] =
             [&self.waiting, &self.gvl, &self.gc].map(PoissonSampler::attributed_ns);
-        WallTimes { waiting_ns, gvl_ns, gc_ns, ..*now }
+        let running_ns = now.running_ns + now.gc_ns.saturating_sub(gc_ns);
+        WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, ..*now }
     }
 }
 

@@ -133,9 +133,7 @@ impl Aggregate {
         let account = self.account(&LastClocks::of(header));
         let mut blocked_ns = 0;
         if runnable && matches!(header.state, State::Running | State::Gc | State::Blocked) {
-            // The record of a GC includes only as much GC time as it weighs.
-            let whole = header.state != State::Gc;
-            blocked_ns = account.off_cpu.compare(header.cpu_ns, &header.walls, header.runnable_ns, whole);
+            blocked_ns = account.off_cpu.compare(header.cpu_ns, &header.walls, header.runnable_ns);
         }
         let (attributed, now) = (&mut account.walls, &header.walls);
         let attributed_cpu_ns = header.cpu_ns.saturating_sub(header.deferred_cpu_ns);
@@ -199,9 +197,8 @@ impl Aggregate {
             }
             Kind::Gc { ticked, cause, .. } => {
                 let key = Key { detail: Detail::Gc(cause), ..key(State::Gc) };
-                let gc_ns = forward(&mut attributed.gc_ns, now.gc_ns);
-                let wall_ns = account.off_cpu.split(gc_ns);
-                let runnable_ns = account.off_cpu.take_runnable();
+                let wall_ns = forward(&mut attributed.gc_ns, now.gc_ns);
+                let runnable_ns = account.off_cpu.take_runnable_in_gc();
                 let mut cpu_ns = 0;
                 if ticked {
                     cpu_ns = forward(&mut account.cpu_ns, attributed_cpu_ns);
@@ -252,22 +249,19 @@ impl Aggregate {
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
         let ticked = account.last.filter(fits).unwrap_or(nowhere(State::Running));
         if runnable {
-            account.off_cpu.compare(last.cpu_ns, &last.walls, last.runnable_ns, true);
+            account.off_cpu.compare(last.cpu_ns, &last.walls, last.runnable_ns);
         }
         let (cpu_ns, rest) = account.take_rest(last.cpu_ns, &last.walls);
         let running_ns = account.off_cpu.split(rest.running_ns);
-        let mut gc_ns = account.off_cpu.split(rest.gc_ns);
+        let mut runnable_in_gc_ns = 0;
+        if account.last_gc.is_some_and(|key| fits(&key)) {
+            runnable_in_gc_ns = account.off_cpu.take_runnable_in_gc();
+        }
         let mut off_cpu = account.off_cpu.finish();
         // Without a block, this time is only the gap between clocks that are read one after the other, or it
         // was too short to be worth a reading.
         if account.last_block.is_none() {
             off_cpu.runnable_ns += std::mem::take(&mut off_cpu.blocked_ns);
-        }
-        let mut runnable_in_gc_ns = off_cpu.runnable_ns.min(rest.gc_ns - gc_ns);
-        off_cpu.runnable_ns -= runnable_in_gc_ns;
-        if !account.last_gc.is_some_and(|key| fits(&key)) {
-            // GC time without a row is identified by its state alone.
-            gc_ns += std::mem::take(&mut runnable_in_gc_ns);
         }
         let blamed = account.last_blamed.filter(|(_, waited)| starts_inside || *waited == labels);
         let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
@@ -278,7 +272,7 @@ impl Aggregate {
             (like(account.last_block, State::Blocked), off_cpu.blocked_ns),
             (like(account.last_wait, State::Waiting), rest.waiting_ns),
             (like(account.last_wait, State::Gvl), rest.gvl_ns),
-            (like(account.last_gc, State::Gc), gc_ns),
+            (like(account.last_gc, State::Gc), rest.gc_ns),
             (like(account.last_gc, State::Runnable), runnable_in_gc_ns),
         ];
         self.weigh(ticked, RowSums { cpu_ns, ..RowSums::default() });

@@ -91,7 +91,7 @@ impl World {
 
     fn walls(&self, thread: usize) -> WallTimes {
         let [running_ns, waiting_ns, gvl_ns, gc_ns] = self.threads[thread].parts;
-        WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
+        WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, ..WallTimes::default() }
     }
 
     pub(crate) fn header(&self, thread: usize, state: State) -> Header {

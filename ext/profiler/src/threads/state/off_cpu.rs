@@ -25,7 +25,7 @@ const LEAST_NS: u64 = 20_000;
 pub(crate) struct OffCpu {
     /// The time for which the thread was ready and had no CPU.
     runnable_ns: AtomicU64,
-    /// The thread's clocks at the last reading: running and GC, and CPU.
+    /// The thread's clocks at the last reading: running and GC, with and without a CPU; and CPU.
     ran_ns: AtomicU64,
     cpu_ns: AtomicU64,
     /// The kernel's count at the last reading.
@@ -66,7 +66,7 @@ impl OffCpu {
 
     /// Skips to these clocks of the thread, as its wall clock is measured from here on.
     pub(crate) fn skip_to(&self, walls: &WallTimes, cpu_ns: u64) {
-        self.ran_ns.store(walls.running_ns + walls.gc_ns, Relaxed);
+        self.ran_ns.store(ran_ns(walls), Relaxed);
         self.cpu_ns.store(cpu_ns, Relaxed);
     }
 
@@ -100,7 +100,7 @@ impl OffCpu {
     /// Loads and stores, and at most one system call that does not block.
     #[inline]
     pub(crate) fn settle(&self, walls: &WallTimes, cpu_ns: u64, always: bool) {
-        let ran_ns = walls.running_ns + walls.gc_ns;
+        let ran_ns = ran_ns(walls);
         let since_ns = ran_ns.saturating_sub(self.ran_ns.load(Relaxed));
         let off_ns = since_ns.saturating_sub(cpu_ns.saturating_sub(self.cpu_ns.load(Relaxed)));
         if off_ns < LEAST_NS && !always {
@@ -122,4 +122,9 @@ impl OffCpu {
         }
         run_delay::read(fd)
     }
+}
+
+/// Returns the time that a thread has spent running and collecting garbage, with and without a CPU.
+fn ran_ns(walls: &WallTimes) -> u64 {
+    walls.running_ns + walls.gc_ns + walls.gc_off_cpu_ns
 }

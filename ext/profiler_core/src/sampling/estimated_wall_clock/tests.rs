@@ -7,7 +7,7 @@ const MS: u64 = 1_000_000;
 const TICK_NS: u64 = 12_000;
 
 fn parts(clock: &EstimatedWallClock, now_ns: u64, cpu_ns: u64) -> [u64; 4] {
-    let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns, cpu_ns);
+    let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, .. } = clock.read(now_ns, cpu_ns);
     [running_ns, waiting_ns, gvl_ns, gc_ns]
 }
 

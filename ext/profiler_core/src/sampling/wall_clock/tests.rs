@@ -1,7 +1,7 @@
 //! The clock, with numbers for the events.
 
 use super::*;
-use ::std::assert_eq;
+use ::std::{assert, assert_eq};
 
 fn on(interval_ns: u64) -> WallClock {
     let clock = WallClock::new();
@@ -10,8 +10,8 @@ fn on(interval_ns: u64) -> WallClock {
 }
 
 fn parts(clock: &WallClock, now_ns: u64) -> [u64; 4] {
-    let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = clock.read(now_ns);
-    [running_ns, waiting_ns, gvl_ns, gc_ns]
+    let walls = clock.read(now_ns);
+    [walls.running_ns, walls.waiting_ns, walls.gvl_ns, walls.gc_ns + walls.gc_off_cpu_ns]
 }
 
 #[test]
@@ -23,9 +23,9 @@ fn parts_always_add_up_to_the_total() {
     assert_eq!(parts(&clock, 135), [10, 20, 5, 0]);
     clock.resume(140, 0);
     assert_eq!(parts(&clock, 150), [20, 20, 10, 0]);
-    clock.enter_gc(160);
-    assert_eq!(parts(&clock, 165), [30, 20, 10, 5]);
-    clock.exit_gc(170);
+    clock.enter_gc(160, 1_000);
+    clock.exit_gc(170, 1_010);
+    assert_eq!(parts(&clock, 170), [30, 20, 10, 10]);
     clock.turn_off(180);
     assert_eq!(parts(&clock, 999), [40, 20, 10, 10]);
     clock.turn_on(1_000, 5, false);
@@ -64,4 +64,34 @@ fn a_tick_tells_who_had_the_gvl_if_it_fell_into_a_wait_for_it() {
     clock.block(2_000);
     let due = clock.resume(2_100, 2_050);
     assert_eq!((due.ready_ns, due.ticked), (0, false), "it has waited, but not for the GVL");
+}
+
+#[test]
+fn a_gc_is_divided_into_the_time_with_a_cpu_and_without() {
+    let clock = on(1_000_000);
+    clock.enter_gc(150, 1_000);
+    clock.exit_gc(180, 1_012);
+    let walls = clock.read(200);
+    assert_eq!((walls.running_ns, walls.gc_ns, walls.gc_off_cpu_ns), (70, 12, 18));
+    clock.turn_off(200);
+    clock.turn_on(300, 1_000_000, true);
+    assert_eq!(clock.read(300), walls);
+}
+
+#[test]
+fn the_end_of_a_gc_without_a_beginning_is_ignored() {
+    let clock = on(1);
+    assert!(!clock.exit_gc(180, 1_000_000));
+    assert_eq!(parts(&clock, 180), [80, 0, 0, 0]);
+}
+
+#[test]
+fn gc_time_that_a_record_leaves_is_among_running() {
+    let clock = on(1_000_000_000);
+    clock.enter_gc(150, 1_000);
+    clock.exit_gc(180, 1_030);
+    let now = clock.read(200);
+    let record = clock.attributed(&now);
+    assert_eq!((now.running_ns, now.gc_ns), (70, 30));
+    assert_eq!((record.running_ns, record.gc_ns), (100, 0));
 }

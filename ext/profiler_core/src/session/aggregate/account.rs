@@ -73,9 +73,8 @@ impl Account {
     /// Opens the account of a thread that is seen for the first time. Either it was started since the session
     /// began, or it was created earlier, first ran since, and waited for the GVL until then.
     pub(super) fn at_start(now: &LastClocks, started_ns: u64) -> Self {
-        let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = now.walls;
-        let start_ns = now.monotonic_ns.saturating_sub(running_ns + waiting_ns + gvl_ns + gc_ns);
-        let before_ns = started_ns.saturating_sub(start_ns).min(gvl_ns);
+        let start_ns = now.monotonic_ns.saturating_sub(now.walls.total_ns());
+        let before_ns = started_ns.saturating_sub(start_ns).min(now.walls.gvl_ns);
         Self::at(now.start_cpu_ns, WallTimes { gvl_ns: before_ns, ..WallTimes::default() }, 0)
     }
 
@@ -112,6 +111,7 @@ impl Account {
             waiting_ns: forward(&mut it.waiting_ns, walls.waiting_ns),
             gvl_ns: forward(&mut it.gvl_ns, walls.gvl_ns),
             gc_ns: forward(&mut it.gc_ns, walls.gc_ns),
+            gc_off_cpu_ns: forward(&mut it.gc_off_cpu_ns, walls.gc_off_cpu_ns),
         };
         (forward(&mut self.cpu_ns, cpu_ns), rest)
     }
@@ -120,7 +120,7 @@ impl Account {
     pub(super) fn skip_to(&mut self, cpu_ns: u64, walls: &WallTimes, runnable_ns: u64) {
         self.take_rest(cpu_ns, walls);
         self.blamed_ns = self.blamed_ns.max(walls.gvl_ns);
-        self.off_cpu.compare(cpu_ns, walls, runnable_ns, true);
+        self.off_cpu.compare(cpu_ns, walls, runnable_ns);
         self.off_cpu.forget();
     }
 

@@ -1,12 +1,12 @@
-//! The time in which a thread of a session was running by the wall clock but used no CPU.
+//! The time in which a thread of a session ran or collected garbage by the wall clock but used no CPU.
 //!
-//! This time is the difference between running plus GC and the CPU clock, between two records of running
-//! code. From Ruby 3.3 on, the sums do not count it as running. It has two parts, which are states of their
-//! own:
+//! In a GC, this time is measured. In running code, it is the amount by which running plus the CPU time of GC
+//! exceeds the CPU clock between two records. From Ruby 3.3 on, it counts neither as running nor as GC. It has
+//! two parts, which are states of their own:
 //!
 //! * **runnable**: the thread was ready but had no CPU. The extension reads the kernel's count of that time,
 //!   and each record carries it as a clock. It goes to the stack of the record that carries it, where the
-//!   thread got a CPU again.
+//!   thread got a CPU again. Such time in a GC goes to the next record of a GC.
 //! * **blocked**: the rest. The thread waited in C code while it held the GVL. It goes to records of blocks
 //!   ([`Kind::Block`](crate::record::Kind::Block)).
 //!
@@ -21,18 +21,19 @@
 use super::account::forward;
 use crate::record::WallTimes;
 
-/// The clocks up to which running and GC were compared with CPU time, and the part of the difference that no
+/// The clocks up to which wall-clock time was compared with CPU time, and the part of the difference that no
 /// row has yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OffCpu {
     cpu_ns: u64,
-    running_ns: u64,
-    gc_ns: u64,
+    /// The clocks of running and of GC with a CPU, added up.
+    ran_ns: u64,
+    gc_off_cpu_ns: u64,
     runnable_clock_ns: u64,
-    /// CPU time to be compared with GC time that the records so far leave to later ones.
-    ahead_ns: u64,
-    /// Time without a CPU that has not been taken out of running or GC yet.
+    /// Time without a CPU that has not been taken out of running yet.
     unsplit_ns: u64,
+    /// Time without a CPU in GC since the last record of a GC.
+    in_gc_ns: u64,
     /// Runnable time that no row has yet.
     runnable_ns: u64,
     /// Blocked time that no row has yet.
@@ -50,24 +51,24 @@ impl OffCpu {
     pub(super) fn at(cpu_ns: u64, walls: &WallTimes, runnable_clock_ns: u64) -> Self {
         Self {
             cpu_ns,
-            running_ns: walls.running_ns,
-            gc_ns: walls.gc_ns,
+            ran_ns: walls.running_ns + walls.gc_ns,
+            gc_off_cpu_ns: walls.gc_off_cpu_ns,
             runnable_clock_ns,
-            ahead_ns: 0,
             unsplit_ns: 0,
+            in_gc_ns: 0,
             runnable_ns: 0,
             blocked_ns: 0,
         }
     }
 
-    /// Compares the advance of the clocks since the last call. Returns the blocked time among it, ns. Unless
-    /// `whole`, the GC clock may lag behind.
-    pub(super) fn compare(&mut self, cpu_ns: u64, walls: &WallTimes, runnable_ns: u64, whole: bool) -> u64 {
-        let ran_ns = forward(&mut self.running_ns, walls.running_ns) + forward(&mut self.gc_ns, walls.gc_ns);
-        let used_ns = forward(&mut self.cpu_ns, cpu_ns) + self.ahead_ns;
-        self.ahead_ns = if whole { 0 } else { used_ns.saturating_sub(ran_ns) };
-        let off_ns = ran_ns.saturating_sub(used_ns);
-        self.unsplit_ns += off_ns;
+    /// Compares the advance of the clocks since the last call. Returns the blocked time among it, ns.
+    pub(super) fn compare(&mut self, cpu_ns: u64, walls: &WallTimes, runnable_ns: u64) -> u64 {
+        let ran_ns = forward(&mut self.ran_ns, walls.running_ns + walls.gc_ns);
+        let running_off_ns = ran_ns.saturating_sub(forward(&mut self.cpu_ns, cpu_ns));
+        let gc_off_ns = forward(&mut self.gc_off_cpu_ns, walls.gc_off_cpu_ns);
+        self.unsplit_ns += running_off_ns;
+        self.in_gc_ns += gc_off_ns;
+        let off_ns = running_off_ns + gc_off_ns;
         let ready_ns = forward(&mut self.runnable_clock_ns, runnable_ns);
         // A reading may also cover time before the last record.
         let earlier_ns = ready_ns.saturating_sub(off_ns).min(self.blocked_ns);
@@ -77,16 +78,24 @@ impl OffCpu {
         off_ns - now_ns
     }
 
-    /// Returns the part of a running or GC time that had a CPU, as far as no other row has it.
+    /// Returns the part of a running time that had a CPU, as far as no other row has it.
     pub(super) fn split(&mut self, ns: u64) -> u64 {
         let without_ns = ns.min(self.unsplit_ns);
         self.unsplit_ns -= without_ns;
         ns - without_ns
     }
 
-    /// Takes the runnable time that no row has yet. The caller has to attribute it.
+    /// Takes the runnable time outside of GC that no row has yet. The caller has to attribute it.
     pub(super) fn take_runnable(&mut self) -> u64 {
-        std::mem::take(&mut self.runnable_ns)
+        let in_gc_ns = self.runnable_ns.min(self.in_gc_ns);
+        std::mem::replace(&mut self.runnable_ns, in_gc_ns) - in_gc_ns
+    }
+
+    /// Takes the runnable time in GC that no row has yet. The caller has to attribute it.
+    pub(super) fn take_runnable_in_gc(&mut self) -> u64 {
+        let in_gc_ns = std::mem::take(&mut self.in_gc_ns).min(self.runnable_ns);
+        self.runnable_ns -= in_gc_ns;
+        in_gc_ns
     }
 
     /// Takes the blocked time of a block that was blocked for `own_ns` since the last record and was first
@@ -105,7 +114,7 @@ impl OffCpu {
         weight_ns
     }
 
-    /// Takes the time that no row has yet. Time that was not taken out of running or GC stays there.
+    /// Takes the time that no row has yet. Time that was not taken out of running stays there.
     pub(super) fn finish(&mut self) -> Rest {
         let Self { unsplit_ns, runnable_ns, blocked_ns, .. } = *self;
         self.forget();
@@ -116,6 +125,6 @@ impl OffCpu {
 
     /// Discards the time that no row has yet.
     pub(super) fn forget(&mut self) {
-        (self.unsplit_ns, self.runnable_ns, self.blocked_ns) = (0, 0, 0);
+        (self.unsplit_ns, self.in_gc_ns, self.runnable_ns, self.blocked_ns) = (0, 0, 0, 0);
     }
 }

@@ -7,6 +7,7 @@ use crate::record::WallTimes;
 use proptest::prelude::*;
 
 mod blame;
+mod gc;
 mod off_cpu;
 
 fn header(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Header {
@@ -156,7 +157,7 @@ const WAITED: Option<StackId> = Some(StackId(2));
 const COLLECTED: Option<StackId> = Some(StackId(3));
 
 fn walls([running_ns, waiting_ns, gvl_ns, gc_ns]: [u64; 4]) -> WallTimes {
-    WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns }
+    WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, ..WallTimes::default() }
 }
 
 fn measured(state: State, cpu_ns: u64, parts: [u64; 4]) -> Header {

@@ -48,32 +48,40 @@ fn a_cpu_that_was_used_by_gc_is_not_runnings() {
     assert_eq!(wall(&aggregate, 7), [30, 0, 0]);
 }
 
+/// Returns the same header, of a thread that lacked a CPU in GC for that time.
+fn lacking_in_gc(header: Header, gc_off_cpu_ns: u64) -> Header {
+    Header { walls: WallTimes { gc_off_cpu_ns, ..header.walls }, ..header }
+}
+
 #[test]
-fn gc_without_a_cpu_is_runnable() {
+fn gc_without_a_cpu_is_runnable_there() {
     let mut aggregate = started();
-    let gc = Header { state: State::Gc, ..running(120, 10, 40, 30) };
-    aggregate.record(GC, &gc, Some(StackId(7)));
+    // Running lacked a CPU for 20, and GC for 30.
+    let header = lacking_in_gc(running(120, 30, 10, 50), 30);
+    aggregate.record(GC, &Header { state: State::Gc, ..header }, Some(StackId(7)));
     assert_eq!(wall(&aggregate, 7), [0, 30, 0]);
-    aggregate.record(Kind::Tick, &running(120, 10, 40, 30), Some(StackId(8)));
-    assert_eq!(wall(&aggregate, 8), [10, 0, 0]);
+    aggregate.record(Kind::Tick, &header, Some(StackId(8)));
+    assert_eq!(wall(&aggregate, 8), [10, 20, 0]);
 }
 
 #[test]
-fn gc_that_a_later_record_weighs_has_had_its_cpu() {
+fn a_tick_leaves_the_runnable_time_of_gc_to_gc() {
     let mut aggregate = started();
-    let gc = Header { state: State::Gc, ..running(150, 10, 15, 0) };
-    aggregate.record(GC, &gc, Some(StackId(7)));
-    aggregate.record(Kind::Tick, &running(160, 20, 40, 0), Some(StackId(8)));
-    assert_eq!([wall(&aggregate, 7), wall(&aggregate, 8)], [[0, 0, 0], [20, 0, 0]]);
+    let header = lacking_in_gc(running(120, 30, 10, 50), 30);
+    aggregate.record(Kind::Tick, &header, Some(StackId(8)));
+    assert_eq!(wall(&aggregate, 8), [10, 20, 0]);
+    aggregate.record(GC, &Header { state: State::Gc, ..header }, Some(StackId(7)));
+    assert_eq!(wall(&aggregate, 7), [0, 30, 0]);
 }
 
 #[test]
-fn gc_without_a_row_is_not_counted_again_as_runnable() {
+fn a_gc_without_a_record_was_runnable_where_the_thread_ran() {
     let mut aggregate = started();
-    let late = running(100, 0, 40, 40);
+    let late = lacking_in_gc(running(110, 10, 0, 40), 40);
     aggregate.record(Kind::Tick, &late, Some(StackId(7)));
+    assert_eq!(wall(&aggregate, 7), [10, 0, 0]);
     aggregate.finish(&LastClocks::of(&late));
-    assert_eq!(aggregate.into_weights().iter().map(|(_, it)| it.wall_ns).sum::<u64>(), 40);
+    assert_eq!(wall(&aggregate, 7), [10, 40, 0]);
 }
 
 #[test]
@@ -182,11 +190,11 @@ proptest! {
         steps in prop::collection::vec((0usize..6, 0u64..100, 0usize..5, any::<bool>()), 0..300),
     ) {
         let mut aggregate = started();
-        let (mut cpu_ns, mut ready_ns, mut known_ns, mut parts) = (100, 0, 0, [0u64; 4]);
+        let (mut cpu_ns, mut ready_ns, mut known_ns, mut parts) = (100, 0, 0, [0u64; 5]);
         for (doing, took_ns, record, read) in steps {
             // Running with a CPU, blocked, ready without a CPU, waiting, collecting with a CPU and without
             // one.
-            parts[[0, 0, 0, 1, 3, 3][doing]] += took_ns;
+            parts[[0, 0, 0, 1, 3, 4][doing]] += took_ns;
             cpu_ns += if matches!(doing, 0 | 4) { took_ns } else { 0 };
             ready_ns += if matches!(doing, 2 | 5) { took_ns } else { 0 };
             known_ns = if read { ready_ns } else { known_ns };
@@ -198,10 +206,12 @@ proptest! {
                 (TICKED_GC, State::Gc),
             ][record];
             let deferred_cpu_ns = if read { cpu_ns / 7 } else { 0 };
-            let header = Header { runnable_ns: known_ns, deferred_cpu_ns, ..measured(state, cpu_ns, parts) };
+            let header = measured(state, cpu_ns, parts[..4].try_into().unwrap());
+            let header = Header { runnable_ns: known_ns, deferred_cpu_ns, ..lacking_in_gc(header, parts[4]) };
             aggregate.record(kind, &header, Some(StackId(record as u32)));
         }
-        aggregate.finish(&LastClocks { walls: walls(parts), runnable_ns: known_ns, ..last(1, cpu_ns) });
+        let end = lacking_in_gc(measured(State::Running, cpu_ns, parts[..4].try_into().unwrap()), parts[4]);
+        aggregate.finish(&LastClocks::of(&Header { runnable_ns: known_ns, ..end }));
         let weights = aggregate.into_weights();
         prop_assert_eq!(weights.iter().map(|(_, it)| it.wall_ns).sum::<u64>(), parts.iter().sum::<u64>());
         prop_assert_eq!(weights.iter().map(|(_, it)| it.cpu_ns).sum::<u64>(), cpu_ns - 100);
