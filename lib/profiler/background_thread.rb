@@ -11,10 +11,21 @@ module Profiler
   class BackgroundThread
     alias ended_within? join
 
-    # Returns at once, also if the thread runs.
+    # Ends the thread.
     #
     # @return [self]
-    def join(_limit = nil) = self
+    def kill
+      @killed = true
+      super
+    end
+    alias exit kill
+    alias terminate kill
+
+    # Returns at once, also if the thread runs. Only a thread that was killed is waited for.
+    #
+    # @param limit [Numeric, nil] seconds
+    # @return [self, nil] as Thread#join
+    def join(limit = nil) = @killed ? ended_within?(limit) : self
 
     # Returns at once, also if the thread runs.
     #

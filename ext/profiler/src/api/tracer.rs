@@ -127,7 +127,7 @@ impl Tracer {
             ("running_ns", it.parts.running_ns),
             ("waiting_ns", it.parts.waiting_ns),
             ("gvl_ns", it.parts.gvl_ns),
-            ("gc_ns", it.parts.gc_ns),
+            ("gc_ns", it.parts.gc_ns + it.parts.gc_off_cpu_ns),
             ("other_callers", it.other_callers),
             ("own_ns", it.own_ns),
         ];

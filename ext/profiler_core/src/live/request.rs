@@ -97,7 +97,7 @@ mod tests {
         let refused = Request::parse(br#"{"do":"eval"}"#).unwrap_err();
         assert_eq!(
             refused,
-            "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions)"
+            "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions, trace, tracing, traced)"
         );
         // Deep nesting must not overflow the stack.
         let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));

@@ -110,13 +110,13 @@ impl Summary {
             .chain(percentiles)
             .chain(std::iter::once(format!("longest {}", duration(longest_ns))));
         let _ = writeln!(text, "{}", all.collect::<Vec<_>>().join(", "));
-        let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns } = self.parts;
-        let whole_ns = running_ns + waiting_ns + gvl_ns + gc_ns;
+        let whole_ns = self.parts.total_ns();
+        let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns } = self.parts;
         let parts: Vec<String> = [
             (running_ns, "running"),
             (waiting_ns, "waiting"),
             (gvl_ns, "waiting for the GVL"),
-            (gc_ns, "collecting garbage"),
+            (gc_ns + gc_off_cpu_ns, "collecting garbage"),
         ]
         .into_iter()
         .filter(|(ns, _)| *ns > 0)
@@ -201,7 +201,7 @@ mod tests {
             range_ns: (1_000, 300_000_000),
             percentiles: vec![("p50", 2_000_000)],
             is_exact: true,
-            parts: WallTimes { running_ns: 100, waiting_ns: 300, gvl_ns: 0, gc_ns: 0 },
+            parts: WallTimes { running_ns: 100, waiting_ns: 300, gvl_ns: 0, gc_ns: 0, gc_off_cpu_ns: 0 },
             callers: vec![caller("", 100), caller("Orders#create", 400_000_000)],
             results: vec![("TrueClass".into(), 3)],
             exceptions: vec![(String::new(), 1)],

@@ -136,6 +136,7 @@ fn add_difference(sum: &mut WallTimes, before: &WallTimes, after: &WallTimes) {
     sum.waiting_ns += after.waiting_ns.saturating_sub(before.waiting_ns);
     sum.gvl_ns += after.gvl_ns.saturating_sub(before.gvl_ns);
     sum.gc_ns += after.gc_ns.saturating_sub(before.gc_ns);
+    sum.gc_off_cpu_ns += after.gc_off_cpu_ns.saturating_sub(before.gc_off_cpu_ns);
 }
 
 #[cfg(test)]
@@ -149,7 +150,7 @@ mod tests {
     #[test]
     fn sums_by_caller_result_and_exception() {
         let mut tally = Tally::default();
-        let walls = WallTimes { running_ns: 5, waiting_ns: 15, gvl_ns: 0, gc_ns: 0 };
+        let walls = WallTimes { running_ns: 5, waiting_ns: 15, gvl_ns: 0, gc_ns: 0, gc_off_cpu_ns: 0 };
         tally.add(&call((7, 1)), 120, &walls, End::Returned(3));
         tally.add(&call((8, 2)), 110, &walls, End::Raised(4));
         tally.add(&call((8, 2)), 110, &walls, End::Returned(3));
