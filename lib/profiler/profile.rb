@@ -113,7 +113,9 @@ module Profiler
     # @raise [FormatError] as {#save}
     def dump(format, source: false, **options)
       bytes = _write(format.to_s, format_options(**options))
-      source && format.to_s == "html" ? with_sources(bytes) : bytes
+      return bytes unless format.to_s == "html"
+
+      with_editor(source ? with_sources(bytes) : bytes)
     end
 
     # The paths of the source files whose text is in the last page.
@@ -358,6 +360,13 @@ module Profiler
 
     def format_options(type: nil, style: nil, title: nil, limit: nil)
       { **typed(type), style: style&.to_s, title: title, limit: limit && checked_limit(limit) }
+    end
+
+    def with_editor(page)
+      return page unless ENV.key?("PROFILER_EDITOR") || ENV.key?("RAILS_EDITOR")
+
+      require_relative "profile/editor"
+      Editor.put_into(page)
     end
 
     def with_sources(page)

@@ -32,6 +32,14 @@ RSpec.describe "profiler convert" do
     expect(files).to eq %w[flames shop.pb.gz]
   end
 
+  it "puts the user's editor into a page, unless it is none" do
+    editor = ->(value) { File.read(in_box("it.html"))[%r{id="editor">([^<]*)<}, 1] if convert("shop.pb.gz", "it.html", env: { "RAILS_EDITOR" => value }) }
+    expect(editor["vscode"]).to eq "vscode://file%f:%l"
+    expect(editor["mine://open?%f"]).to eq "mine://open?%f"
+    expect(editor["ed"]).to be_nil
+    expect(editor['mine://%f</script><script>']).to be_nil
+  end
+
   it "describes its output with --json, as merge and view do" do
     parse = ->(result) { JSON.parse(result.out, symbolize_names: true) }
     written = { format: "folded", bytes: dump("folded").bytesize, samples: 211, totals: { samples: 211, cpu: 847_000_000 } }

@@ -6,8 +6,9 @@ import type { Facts, IndexFacts, Source } from "./model/facts";
 import { Model } from "./model/model";
 import { FormatError } from "./model/protobuf";
 import { twoSided } from "./model/two_sided";
-import { Failure, Page } from "./page/page";
+import { Failure } from "./page/page";
 import { Periods } from "./page/periods";
+import { Root } from "./page/root";
 
 /** Returns the text of a block of data in the page; `null` if there is no such block. */
 function textOf(id: string): string | null {
@@ -55,12 +56,12 @@ async function start(app: HTMLElement): Promise<void> {
   try {
     const read = factsOf(block("facts"));
     if ("periods" in read) return render(<Periods index={read} block={(id) => bytesOf(block(id))} />, app);
-    const facts = { ...read, sources: sourcesOf(textOf("sources") ?? "{}") };
+    const editor = textOf("editor");
+    const facts = { ...read, sources: sourcesOf(textOf("sources") ?? "{}"), ...(editor === null ? {} : { editor }) };
     const file = bytesOf(block("profile"));
     const others = (facts.comparison?.runs ?? []).slice(1).map((_, at) => bytesOf(block(`profile-${at + 1}`)));
     const model = facts.comparison ? await twoSided(facts, [file, ...others]) : new Model(await load(file), facts);
-    document.title = `${facts.title} - profiler`;
-    render(<Page model={model} file={file} />, app);
+    render(<Root model={model} file={file} />, app);
   } catch (error) {
     const text = error instanceof FormatError ? `${error.message[0]?.toUpperCase()}${error.message.slice(1)}.` : `This page failed: ${String(error)}`;
     render(<Failure text={text} />, app);

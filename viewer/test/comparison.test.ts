@@ -14,7 +14,7 @@ import { everything, type Selection } from "../src/model/selection";
 import { amount } from "../src/model/units";
 import { delta, ratio, value } from "../src/compare/difference_words";
 import { launch, Opened } from "./browser";
-import { compared, diff, recorded, versions, type DiffRow, type TwoSided } from "./page";
+import { compared, converted, diff, recorded, versions, type DiffRow, type TwoSided } from "./page";
 
 let browser: Browser;
 let sides: TwoSided;
@@ -72,6 +72,48 @@ describe("the changes of functions", () => {
   });
 });
 
+describe("a second file", () => {
+  const open = (html: string, use: (opened: Opened) => Promise<void>) => Opened.using(browser, html, use);
+
+  /** The changes on screen in the weights of functions: before, after and the name. */
+  const rows = async (opened: Opened) => {
+    await opened.show("Changes");
+    await opened.tab.getByRole("button", { name: "Weights" }).click();
+    return (await opened.table("Changes")).map((it) => [it[0], it[1], it[4]].join(" | ")).sort();
+  };
+
+  for (const kind of ["profile", "page"] as const) {
+    it(`that is a ${kind} is compared with the page's own, in the numbers of diff`, async () => {
+      const [before, after] = [await converted(sides.before[0]!), await converted(sides.after[0]!)];
+      const cpu = typeOf("cpu");
+      const weight = (it: number) => amount(cpu, Math.round(it));
+      const changes = diff(sides, "--absolute", "--type", "cpu").changes.filter((it) => it.before + it.after > 0);
+      await open(after.htmlPath, async (opened) => {
+        await opened.tab.getByLabel("File to compare with").setInputFiles(kind === "page" ? before.htmlPath : before.file);
+        await opened.tab.waitForSelector(".sides");
+        assert.match((await opened.tab.locator(".headline").textContent())!, / -> /);
+        assert.deepEqual((await rows(opened)).map((it) => it.replace(/:\d+$/, "")), changes.map((it) => `${weight(it.before)} | ${weight(it.after)} | ${it.name}`.replace(/:\d+$/, "")).sort());
+        assert.deepEqual(await opened.faults(), []);
+        await opened.tab.getByRole("button", { name: /^Back to/ }).click();
+        await opened.tab.waitForSelector("#tab-chart");
+      });
+    });
+  }
+
+  it("can be dropped, and is refused with a reason if it is something else", async () => {
+    const page = await converted(sides.after[0]!);
+    await open(page.htmlPath, async (opened) => {
+      await opened.tab.evaluate(() => {
+        const data = new DataTransfer();
+        data.items.add(new File(["hello"], "notes.txt"));
+        dispatchEvent(new DragEvent("dragover", { dataTransfer: data, cancelable: true }));
+        dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+      });
+      assert.equal(await opened.tab.getByRole("alert").textContent(), "The file notes.txt is neither a .pb.gz of profiler nor a page with one profile.");
+    });
+  });
+});
+
 describe("the page of two sides", () => {
   const open = (use: (opened: Opened) => Promise<void>, fragment = "", options = {}) => Opened.using(browser, sides.htmlPath, use, fragment, options);
 
@@ -83,7 +125,7 @@ describe("the page of two sides", () => {
       await opened.tab.getByRole("button", { name: "Weights" }).click();
       await opened.tab.getByRole("button", { name: "Total", exact: true }).click();
       assert.deepEqual(await rows(), cellsOf(diff(sides, "--absolute", "--sort-total").changes, true));
-      await opened.tab.getByLabel("Sample type").selectOption({ label: "alloc space" });
+      await opened.tab.getByLabel("Sample type").selectOption({ label: "allocated bytes" });
       assert.deepEqual(await rows(), cellsOf(diff(sides, "--absolute", "--sort-total", "--type", "alloc_space").changes, true, typeOf("alloc_space")));
     });
   });

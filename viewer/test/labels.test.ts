@@ -100,7 +100,7 @@ describe("markers", () => {
   it("name a statement that is sent for each line, and who sends it, with four clicks", async () => {
     const queries = await recorded("queries.rb");
     await open(queries, "", async (opened) => {
-      await opened.show("Labels");
+      await opened.show("Groups");
       await opened.tab.getByRole("button", { name: "Markers" }).click();
       await opened.tab.getByRole("button", { name: "Most often first" }).click();
       const [first] = await opened.table("Markers");

@@ -145,6 +145,6 @@ describe("the tab of garbage collection", () => {
     const folded = `${shop.file.replace(/^.*\//, "/tmp/viewer-")}.folded`;
     (await import("node:fs")).writeFileSync(folded, "main;work 1000000\n");
     const { model } = await converted(folded);
-    assert.deepEqual(tabsOf(model, everything(model.profile)), ["graph", "chart", "top", "tree", "sandwich"]);
+    assert.deepEqual(tabsOf(model, everything(model.profile)), ["graph", "chart", "top", "tree", "sandwich", "labels"]);
   });
 });

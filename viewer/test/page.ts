@@ -182,7 +182,7 @@ export const reportText = (file: string): string => said("report", file, "--full
 const answers = new Map<string, string>();
 
 /** The output of a command of the profiler. The files do not change, so each command runs once. */
-function said(...args: string[]): string {
+export function said(...args: string[]): string {
   const key = JSON.stringify(args);
   const answer = answers.get(key) ?? ruby(join(ROOT, "exe/profiler"), ...args);
   answers.set(key, answer);

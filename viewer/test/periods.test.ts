@@ -9,7 +9,7 @@ import { grid } from "../src/model/days";
 import { amount, percent } from "../src/model/units";
 import { delta, ratio, value } from "../src/compare/difference_words";
 import { launch, Opened } from "./browser";
-import { diff, directory, report, versions, type TwoSided } from "./page";
+import { diff, directory, report, versions, type TwoSided, said } from "./page";
 
 const MINUTE = 60_000;
 const CPU = { name: "cpu", unit: "nanoseconds" };
@@ -29,7 +29,7 @@ describe("the grid of a process", () => {
   it("has a file of a minute in one cell, and spreads a longer one", () => {
     const start = Date.UTC(2026, 10, 26, 3);
     const map = grid(process([[start + 3, start + MINUTE + 3, 500, 0], [start + MINUTE + 4, start + 2 * MINUTE + 1, 700, 1], [start + 10 * MINUTE, start + 20 * MINUTE, 1000, 2]]), utc);
-    assert.deepEqual([map.rows, map.columns, map.first], [1, 60, start]);
+    assert.deepEqual([map.rows, map.columns, map.first], [1, 20, start], "it ends with the data");
     assert.deepEqual([...map.cells.slice(0, 3)], [500, 700, -1]);
     assert.deepEqual([...map.cells.slice(10, 20)], Array.from({ length: 10 }, () => 100));
     assert.deepEqual([map.part[0], map.part[1], map.part[2], map.part[19]], [0, 1, -1, 2]);
@@ -52,13 +52,17 @@ describe("the page of a directory", () => {
     const opened = await Opened.at(browser, htmlPath, "", { timezoneId: "UTC" });
     const map = opened.tab.getByRole("application", { name: /arrow keys walk/ });
     const { width } = (await map.boundingBox())!;
-    const at = (minute: number) => ({ x: 96 + ((width - 96) * (minute + 0.5)) / 60, y: 8 });
+    const at = (minute: number) => ({ x: 96 + ((width - 96) * (minute + 0.5)) / 10, y: 8 });
     for (const [minute, file] of files.entries()) {
       await map.hover({ position: at(minute) });
       const all = report(file).top.reduce((sum, it) => sum + it.self, 0);
       const text = (await opened.tab.locator(".tip").textContent())!;
       assert.ok(text.includes(`CPU time${amount(CPU, all)}`) && text.includes(`of a CPU${percent(all, 60e9)}`), text);
     }
+
+    const { findings } = JSON.parse(said("report", files[5]!, "--json")) as { findings: { text: string; kind: string }[] };
+    await opened.tab.locator(".tip-place").waitFor();
+    assert.ok((await opened.tab.locator(".tip-place").textContent())!.endsWith(findings.find((it) => it.kind !== "trust")!.text));
 
     await map.click({ position: at(3) });
     await opened.tab.waitForSelector("[role=tablist]");

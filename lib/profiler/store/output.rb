@@ -51,8 +51,8 @@ module Profiler
     def write(profile)
       @path = FileName.with_pid(@path) unless @stream || @pid.equal?(Process.pid) # not ==, which an app may have defined anew
       gzip = Native.packs(@path, @format)
-      if @source && page?
-        page = profile.dump(@format, source: true, **@options)
+      if page? && (@source || ENV.key?("PROFILER_EDITOR") || ENV.key?("RAILS_EDITOR"))
+        page = profile.dump(@format, source: @source, **@options)
         replace(gzip ? Zlib.gzip(page) : page)
       else
         profile.write_into(@path, @format, gzip: gzip, replace: !@stream, **@options)

@@ -11,7 +11,8 @@ import { matchStep, nextMatch } from "../words/matches";
 import { menuPlace, nextPlace, reveal, topOf, useRows } from "../parts/table_parts";
 import { useExport } from "../parts/export";
 import { changesText } from "./difference_texts";
-import { ORIGIN_WORDS, brief } from "../words/words";
+import { codeWord, brief } from "../words/words";
+import { Dot } from "../parts/dot";
 
 const COLUMNS = ["Before", "After", "Change", "", "Function", "Place"];
 
@@ -35,7 +36,7 @@ export function ChangesTab() {
             ["Total", total, () => store.show({ total: true }), "With all that a function calls"],
           ]}
         />
-        <span class="muted grow summary">{known ? facts?.summary : "Of a part, and of two ranges, it is not known which changes are significant."}</span>
+        <span class="muted grow summary">{known ? [facts?.headline && `${facts.headline}.`, facts?.summary].filter(Boolean).join(" ") : "Of a part, and of two ranges, it is not known which changes are significant."}</span>
       </CompareBar>
       {rows.length === 0 ? <p class="empty">Nothing is selected here.</p> : <Table rows={rows} />}
     </>
@@ -119,7 +120,6 @@ function Row({ row, place, lit, active, onOpen, onMenu }: RowProps) {
   const type = model.type(state.selection);
   const { absolute } = state.view;
   const { function: of, before, after, chance } = row;
-  const origin = names.origin(of);
   const kind = !isSignificant(row) ? "same" : after > before ? "more" : "less";
   const number = (text: string, title = "") => (
     <div role="gridcell" class="cell-number" title={title}>
@@ -141,8 +141,8 @@ function Row({ row, place, lit, active, onOpen, onMenu }: RowProps) {
       {number(value(after, absolute, type))}
       {number(delta(before, after, absolute, type), sureness(chance))}
       {number(`${ratio(before, after)}${chance === null || isSignificant(row) ? "" : " ?"}`, sureness(chance))}
-      <div role="gridcell" class="cell-name" title={`${brief(names.name(of))} (${ORIGIN_WORDS[origin]})`}>
-        <i class={`dot origin-${origin}`} />
+      <div role="gridcell" class="cell-name" title={`${brief(names.name(of))} (${codeWord(model, of)})`}>
+        <Dot of={of} />
         {brief(names.name(of))}
       </div>
       <div role="gridcell" class="cell-place" title={brief(names.place(of))}>

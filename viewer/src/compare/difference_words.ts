@@ -6,7 +6,7 @@ import { amount, count } from "../model/units";
 import type { App } from "../state/context";
 import { theme } from "../pictures/theme";
 import type { TipText } from "../parts/tip";
-import { ORIGIN_WORDS, brief, stateWord } from "../words/words";
+import { codeWord, brief, stateWord } from "../words/words";
 
 /** Formats a share or a weight: `12.34%`, `1.20 s`. */
 export function value(number: number, absolute: boolean, type: SampleType): string {
@@ -35,7 +35,7 @@ export function sureness(chance: number | null): string {
 }
 
 /** Returns the text beside the pointer for a node of two sides. */
-export function differenceTip({ model, state }: App, shares: Comparison, weights: Comparison, node: number): TipText {
+export function differenceTip({ model, coloring, state }: App, shares: Comparison, weights: Comparison, node: number): TipText {
   const { names } = model;
   const type = model.type(state.selection);
   const of = shares.tree.functions[node]!;
@@ -48,7 +48,7 @@ export function differenceTip({ model, state }: App, shares: Comparison, weights
     ["of before", ratio(before, after)],
   ];
   if (shares.samples) rows.push(["samples", `${count(shares.samples.before.total(node))}, then ${count(shares.samples.after.total(node))}`]);
-  if (of >= 0 && !names.isLeaf(of)) rows.push(["code", ORIGIN_WORDS[names.origin(of)], theme().origins[names.origin(of)][0]!]);
+  if (of >= 0 && !names.isLeaf(of)) rows.push(["code", codeWord(model, of), theme().kinds[coloring.kind(of)]![0]!]);
   const waits = names.stateOf(of);
   const title = node === 0 ? "all" : brief(names.name(of));
   const place = waits >= 0 ? `state: ${stateWord(model.profile.states[waits]!)}` : node === 0 ? "" : brief(names.place(of));

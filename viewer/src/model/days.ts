@@ -5,6 +5,7 @@ import type { PeriodProcess } from "./facts";
 const MINUTE = 60_000; // ms
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const LEAST_CELLS = 10; // of a row
 const MOST_HOURS = 48; // with a row for each hour; beyond that, rows are days
 
 /** A grid of cells. Times are local: ms since 1970 by the wall clock. */
@@ -26,9 +27,13 @@ export interface Grid {
 /** Computes the grid of a process. @param local returns the local time of an instant, ms */
 export function grid({ cells: files }: PeriodProcess, local: (ms: number) => number = localTime): Grid {
   const [begin, end] = files.reduce(([from, to], it) => [Math.min(from, local(it[0])), Math.max(to, local(it[1]))], [Infinity, -Infinity]);
-  const rowMs = end - begin > MOST_HOURS * HOUR ? DAY : HOUR;
-  const cellMs = rowMs === HOUR ? MINUTE : 5 * MINUTE;
-  const first = Math.floor(begin / rowMs) * rowMs;
+  const isLong = end - begin > MOST_HOURS * HOUR;
+  const cellMs = isLong ? 5 * MINUTE : MINUTE;
+  // Less than an hour has one row, which begins and ends with the data.
+  const isShort = end - begin <= HOUR;
+  const unit = isShort ? cellMs : isLong ? DAY : HOUR;
+  const first = Math.floor(begin / unit) * unit;
+  const rowMs = isShort ? Math.max(LEAST_CELLS, Math.ceil((end - first) / cellMs)) * cellMs : unit;
   const rows = files.length === 0 ? 0 : Math.floor(Math.max(0, end - 1 - first) / rowMs) + 1;
   const columns = rowMs / cellMs;
   const cells = new Float64Array(rows * columns).fill(-1);

@@ -10,8 +10,9 @@ export interface Finding {
   readonly weight: number;
   /** The share, 0 to 1, of everything that was measured and not idle. */
   readonly share: number | null;
-  /** The name of the function, and where it is. */
+  /** The name of the function, its index, and where it is. */
   readonly name: string | null;
+  readonly function: number | null;
   readonly path: string | null;
   readonly line: number | null;
   readonly command: string;
@@ -34,12 +35,23 @@ export interface Facts {
   readonly idle: { readonly threads: number; readonly wall_ns: number; readonly rows: readonly number[] };
   /** The origin of each function. */
   readonly origins: readonly Origin[];
+  /**
+   * A letter for each function: `a` for code of the app, or of the tool; `r` for other code in Ruby; `p` for the profiler's own;
+   * `i` for anything else.
+   */
+  readonly classes: string;
+  /** The package that counts as the app, if the program is an installed tool. */
+  readonly tool: string | null;
+  /** The names of gems and libraries, and for each function the index of its own; -1 for none. */
+  readonly packages: { readonly names: readonly string[]; readonly of: readonly number[] };
   /** The names for people, by function, where they differ: a block has its line, and a template is its file. */
   readonly shown?: Readonly<Record<number, string>>;
   /** The short path for each path that has one. */
   readonly paths: Readonly<Record<string, string>>;
   /** The source files by path, if they were requested. */
   readonly sources?: Readonly<Record<string, Source>>;
+  /** The address that opens a file in the user's editor, with `%f` and `%l` for the path and the line; see `words/editor.ts`. */
+  readonly editor?: string;
   /** The comparison, in a page of two sides: functions are then those of all files. */
   readonly comparison?: ComparisonFacts;
 }
@@ -74,7 +86,8 @@ export interface Changes {
   readonly type: string;
   readonly total: boolean;
   readonly absolute: boolean;
-  /** The sentence of `profiler diff`. */
+  /** The change of the whole in one sentence, and what is known about the functions; as in `profiler diff`. */
+  readonly headline: string | null;
   readonly summary: string;
   /** The probability, by function, that chance alone brings such a change to any function; it is 1 for the others. */
   readonly chances: readonly (readonly [function: number, chance: number])[];

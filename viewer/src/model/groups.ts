@@ -1,11 +1,16 @@
 // The values of a label, with the heaviest function in each, and the requests that ended with it.
 
+import type { Facts } from "./facts";
+import type { Names } from "./names";
 import type { Profile, Requests } from "./profile";
 
 /** Groupings that every row has. */
 export const THREAD = "thread";
 export const STATE = "state";
-export const MARKERS = "\nmarkers"; // a name that no label has
+/** Groupings with names that no label has. */
+export const MARKERS = "\nmarkers";
+export const GEM = "\ngem";
+export const FILE = "\nfile";
 /** Labels that the profiler puts on rows. */
 export const OURS = new Set(["class", "age", "gc", "gc_reason", "waiter"]);
 
@@ -80,10 +85,15 @@ export function groupings(profile: Profile): string[] {
   const sets = [...profile.labelSets, ...profile.requests.map((it) => it.labels)];
   const labels = [...new Set(sets.flatMap((set) => set.map(([name]) => name)))];
   const own = labels.filter((it) => !OURS.has(it));
-  return [...own, ...(profile.markers.length > 0 ? [MARKERS] : []), THREAD, STATE, ...labels.filter((it) => OURS.has(it))];
+  return [...own, ...(profile.markers.length > 0 ? [MARKERS] : []), GEM, FILE, THREAD, STATE, ...labels.filter((it) => OURS.has(it))];
 }
 
-/** Returns whether the app provided any groupings. */
-export function hasLabels(profile: Profile): boolean {
-  return profile.markers.length > 0 || profile.requests.length > 0 || profile.labelSets.some((set) => set.some(([name]) => !OURS.has(name)));
+/** Returns the gem or the file of each function, as `profiler report --by` names them. */
+export function valuesOfFunctions({ functions }: Profile, names: Names, { paths }: Facts, by: typeof GEM | typeof FILE): string[] {
+  return functions.path.map((path, of) => {
+    if (by === FILE) return paths[path] ?? path;
+    if (names.origin(of) === "app") return "(app)";
+    const name = names.package(of);
+    return name !== "" && names.origin(of) === "ruby" ? "(ruby)" : name;
+  });
 }

@@ -4,8 +4,9 @@
 import { changes, Comparison, isWhole, type Change, type Side, type SideWeights } from "./comparison";
 import type { Facts } from "./facts";
 import { boxes, type Boxes } from "./flame";
+import { Folding } from "./folds";
 import { Names } from "./names";
-import { isAppSite, isRuby, isSite, owners } from "./owners";
+import { isRuby, owners } from "./owners";
 import type { Profile, SampleType } from "./profile";
 import { expression, matches, under } from "./search";
 import { eventsIn, selectedRows, sum, type Range, type Selection, type Transform } from "./selection";
@@ -45,6 +46,8 @@ export class Model {
   private readonly searched = new Memory<Matched>(4);
   private readonly inMarkers = new Memory<Uint8Array>(4);
   private readonly owned = new Memory<Int32Array>(4);
+  /** The functions that findings name. */
+  private readonly named: ReadonlySet<number>;
 
   readonly profile: Profile;
 
@@ -58,6 +61,7 @@ export class Model {
     this.profile = type < 0 ? profile : { ...profile, defaultType: type };
     this.names = new Names(this.profile, facts);
     this.weights = new Weights(this.profile);
+    this.named = new Set(facts.findings.flatMap((it) => (it.function === null ? [] : [it.function])));
   }
 
   type(selection: Selection): SampleType {
@@ -121,15 +125,16 @@ export class Model {
   }
 
   /**
-   * Returns the function that each row counts for: the leaf, the innermost Ruby function, or the one that a finding names, such
-   * as the app's.
+   * Returns the function that each row counts for: the leaf, the innermost Ruby function, the innermost one that is not part of
+   * Ruby's core, or the one that a finding names, such as the app's.
    */
-  owners(transforms: readonly Transform[], of: "leaf" | "ruby" | "site"): Int32Array {
+  owners(transforms: readonly Transform[], of: "leaf" | "ruby" | "code" | "site"): Int32Array {
     const { profile, names } = this;
     const kinds = {
       leaf: [],
       ruby: [(it: number) => isRuby(profile, it)],
-      site: [(it: number) => isAppSite(profile, names, it), (it: number) => isSite(profile, it)],
+      site: [(it: number) => names.isOwn(it), (it: number) => names.isSite(it)],
+      code: [(it: number) => names.isSite(it)],
     };
     return this.owned.of(JSON.stringify([of, transforms]), () => owners(this.tree(transforms), names, kinds[of]));
   }
@@ -139,8 +144,9 @@ export class Model {
     return this.tops.of("", () => new Top(tree, this.names), tree).rows(weighed, order);
   }
 
-  boxes(stacks: Stacks, root: number, least: number): Boxes {
-    return boxes(stacks.weighed, root, least);
+  /** Returns the boxes of a flame graph. @param opened the first nodes of chains that are not folded; `null` folds none */
+  boxes({ weighed, matched }: Stacks, root: number, least: number, opened: ReadonlySet<number> | null = null): Boxes {
+    return boxes(weighed, root, least, opened && new Folding(weighed, this.names, this.named, matched, opened));
   }
 
   /** Returns the weight of the selection over all time, and the matching part of it. `null` without a timeline. */

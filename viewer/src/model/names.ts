@@ -1,4 +1,4 @@
-// The names of nodes in a tree: functions, and states as leaves of stacks that do not run.
+// The names of nodes in a tree: functions, states as leaves of stacks that do not run, and gems in place of their functions.
 
 import type { Facts, Origin } from "./facts";
 import type { Profile } from "./profile";
@@ -7,7 +7,7 @@ import type { Profile } from "./profile";
 const LEAVES: Readonly<Record<string, string>> = { waiting: "(waiting)", gvl: "(waiting for the GVL)", runnable: "(no CPU)", blocked: "(blocked with the GVL)" };
 const HIDDEN = "(hidden)";
 
-/** The function indices of trees: first the profile's functions, then a leaf for each state. */
+/** The function indices of trees: first the profile's functions, then a leaf for each state, then each package. */
 export class Names {
   readonly count: number;
   /** The place of each function in the order of names. */
@@ -16,6 +16,10 @@ export class Names {
   readonly ordered: Uint32Array;
   /** The leaf of the first state: smaller indices are functions. */
   readonly firstLeaf: number;
+  /** The node of the first package: smaller indices are functions and leaves. */
+  readonly firstPackage: number;
+  /** The origin of each package. */
+  private readonly packageOrigins: readonly Origin[];
   private readonly all: string[];
   private readonly marks: Int32Array; // -1 if unknown
 
@@ -23,14 +27,18 @@ export class Names {
     private readonly profile: Profile,
     private readonly facts: Facts,
   ) {
-    this.all = [...profile.functions.name.map((name, of) => clean(facts.shown?.[of] ?? name)), ...profile.states.map((it) => LEAVES[it] ?? "")];
+    this.firstLeaf = profile.functions.count;
+    this.firstPackage = this.firstLeaf + profile.states.length;
+    const origins = new Map(facts.packages.of.map((it, of) => [it, facts.origins[of] ?? "gem"]));
+    this.packageOrigins = facts.packages.names.map((_, at) => origins.get(at) ?? "gem");
+    const packages = facts.packages.names.map((name, at) => clean(`${name} (${this.packageOrigins[at] === "ruby" ? "Ruby" : "gem"})`));
+    this.all = [...profile.functions.name.map((name, of) => clean(facts.shown?.[of] ?? name)), ...profile.states.map((it) => LEAVES[it] ?? ""), ...packages];
     this.count = this.all.length;
     this.marks = new Int32Array(this.count).fill(-1);
     this.rank = new Uint32Array(this.count);
     const order = Array.from(this.all.keys()).sort((one, other) => compare(this.all[one]!, this.all[other]!) || one - other);
     order.forEach((of, place) => (this.rank[of] = place));
     this.ordered = Uint32Array.from(order);
-    this.firstLeaf = profile.functions.count;
   }
 
   /**
@@ -54,11 +62,11 @@ export class Names {
 
   /** Returns the index of the state that a leaf stands for, or -1. */
   stateOf(of: number): number {
-    return Math.max(-1, of - this.profile.functions.count);
+    return this.isLeaf(of) ? of - this.firstLeaf : -1;
   }
 
   isLeaf(of: number): boolean {
-    return of >= this.firstLeaf;
+    return of >= this.firstLeaf && of < this.firstPackage;
   }
 
   /** Returns the path, short if a short one is known, with the first line of the function; empty if it has no place. */
@@ -69,13 +77,40 @@ export class Names {
   }
 
   path(of: number): string {
-    if (of < 0 || this.isLeaf(of)) return "";
+    if (of < 0 || of >= this.firstLeaf) return "";
     const path = this.profile.functions.path[of]!;
     return clean(this.facts.paths[path] ?? path);
   }
 
   origin(of: number): Origin {
-    return this.facts.origins[of] ?? "synthetic";
+    return this.facts.origins[of] ?? this.packageOrigins[of - this.firstPackage] ?? "synthetic";
+  }
+
+  /** Returns whether a function is code of the app or, in an installed tool, of the tool. */
+  isOwn(of: number): boolean {
+    return this.facts.classes[of] === "a";
+  }
+
+  /** Returns whether a function is written in Ruby and is not part of Ruby's core. */
+  isSite(of: number): boolean {
+    return this.facts.classes[of] === "a" || this.facts.classes[of] === "r";
+  }
+
+  /** Returns whether a function is the profiler's. */
+  isProfilers(of: number): boolean {
+    return this.facts.classes[of] === "p";
+  }
+
+  /** Returns the gem, or the library of Ruby, that a function belongs to; empty for the app's own code and for C. */
+  package(of: number): string {
+    const { packages } = this.facts;
+    return clean(packages.names[packages.of[of] ?? of - this.firstPackage] ?? "");
+  }
+
+  /** Returns the node that stands for the package of a function; -1 if it has none. */
+  packageNode(of: number): number {
+    const place = this.facts.packages.of[of] ?? -1;
+    return place < 0 ? -1 : this.firstPackage + place;
   }
 }
 

@@ -35,14 +35,3 @@ export function isRuby({ functions }: Profile, of: number): boolean {
   const path = functions.path[of];
   return path !== undefined && path !== "" && path !== "<cfunc>";
 }
-
-/** Returns whether a function is written in Ruby and is not part of Ruby's core. */
-export function isSite(profile: Profile, of: number): boolean {
-  return isRuby(profile, of) && !profile.functions.path[of]!.startsWith("<internal:");
-}
-
-/** Returns whether a function belongs to the app. The text of an executable, such as `/usr/bin/puma`, only loads what it runs. */
-export function isAppSite(profile: Profile, names: Names, of: number): boolean {
-  const executable = profile.functions.name[of] === "<main>" && /(^|\/)bin\/[^/]*$/.test(profile.functions.path[of]!) && !profile.functions.path[of]!.endsWith(".rb");
-  return names.origin(of) === "app" && isSite(profile, of) && !executable;
-}

@@ -14,7 +14,7 @@ export type Transform =
   | { readonly kind: "merge"; readonly function: number }
   /** Merges a call of a function with an outer call of it on the same stack. */
   | { readonly kind: "recursion" }
-  /** Keeps only the first of consecutive calls within gems, Ruby and C. */
+  /** Makes consecutive calls within a gem one call of the gem. Functions in C belong to their caller. */
   | { readonly kind: "gems" }
   /** Removes functions of gems, of Ruby and in C from stacks. */
   | { readonly kind: "app" };

@@ -54,7 +54,7 @@ export function transformed(tree: Tree, transform: Transform, names: Names): Tre
 
 /** Returns a function that maps a call of `of` by a node of the new tree. */
 function stepOf(transform: Transform, builder: TreeBuilder, names: Names): (caller: number, of: number) => number {
-  const isForeign = (of: number) => of >= 0 && !names.isLeaf(of) && !["app", "synthetic"].includes(names.origin(of));
+  const isForeign = (of: number) => of >= 0 && !names.isLeaf(of) && !names.isOwn(of) && !["app", "synthetic"].includes(names.origin(of));
   switch (transform.kind) {
     case "focus":
       return (caller, of) => (caller !== 0 || of === transform.function ? builder.call(caller, of) : 0);
@@ -68,7 +68,12 @@ function stepOf(transform: Transform, builder: TreeBuilder, names: Names): (call
         return builder.call(caller, of);
       };
     case "gems":
-      return (caller, of) => (isForeign(of) && isForeign(builder.functionOf(caller)) ? caller : builder.call(caller, of));
+      return (caller, of) => {
+        if (!isForeign(of)) return builder.call(caller, of);
+        const gem = names.isSite(of) ? names.packageNode(of) : -1;
+        if (gem < 0) return caller === 0 ? builder.call(caller, of) : caller;
+        return builder.functionOf(caller) === gem ? caller : builder.call(caller, gem);
+      };
     case "app":
       return (caller, of) => (isForeign(of) ? caller : builder.call(caller, of));
   }

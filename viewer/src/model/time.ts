@@ -1,5 +1,6 @@
 // The timeline in pictures: activity as cells of time, threads as tracks, and one thread's stacks in order.
 
+import { OURS } from "./groups";
 import type { Profile } from "./profile";
 import type { Range } from "./selection";
 import { firstAfter } from "./selection";
@@ -112,7 +113,7 @@ export interface Call {
 
 /**
  * Returns the calls of one thread in chronological order, at most one in `least` ns at each depth. Neighbours with the same
- * callers are merged if no more than `gap` ns lie between them.
+ * callers are merged if no more than `gap` ns lie between them, and no request or job begins or ends there.
  */
 export function chart(profile: Profile, tree: Tree, rows: Uint8Array, type: number, thread: number, range: Range, least: number, gap: number): Call[] {
   const timeline = profile.timeline;
@@ -123,7 +124,13 @@ export function chart(profile: Profile, tree: Tree, rows: Uint8Array, type: numb
   const calls: Call[] = [];
   const open: Call[] = []; // by depth, the last call
   const path: number[] = [];
-  const draw = (node: number, from: number, to: number) => {
+  const isBetween = turns(profile, thread);
+  const requests = requestsOf(profile);
+  let request = -1;
+  const draw = (node: number, from: number, to: number, of: number) => {
+    // A sample is taken at the end of its time.
+    if (requests[of] !== request || isBetween(open[0]?.to ?? to, to)) open.length = 0;
+    request = requests[of]!;
     const length = path.length = depths[node]!;
     for (let it = node, depth = length - 1; it > 0; it = parent[it]!, depth--) path[depth] = it;
     let same = true;
@@ -164,12 +171,29 @@ export function chart(profile: Profile, tree: Tree, rows: Uint8Array, type: numb
       const begin = Math.max(from, last);
       if (to > begin && rows[row[at]!] && to - drawn >= least) {
         drawn = to;
-        draw(rowNode[row[at]!]!, begin, to);
+        draw(rowNode[row[at]!]!, begin, to, profile.rows.labels[row[at]!]!);
       }
       [from, last] = [to, Math.max(last, to)];
     }
   }
   return calls;
+}
+
+/** Returns for each label set the index of the first one with the same labels of the app, such as those of a request. */
+function requestsOf({ labelSets }: Profile): number[] {
+  const first = new Map<string, number>();
+  return labelSets.map((set, at) => {
+    const key = JSON.stringify(set.filter(([name]) => !OURS.has(name)));
+    if (!first.has(key)) first.set(key, at);
+    return first.get(key)!;
+  });
+}
+
+/** Returns a function that says whether a marker of the thread begins or ends from one instant on and before another. */
+function turns({ markers }: Profile, thread: number): (from: number, to: number) => boolean {
+  const own = markers.filter((it) => it.thread === thread && it.duration > 0);
+  const times = Float64Array.from(own.flatMap((it) => [it.start, it.start + it.duration])).sort();
+  return (from, to) => times[firstFrom(times, from, 0)]! < to;
 }
 
 /**

@@ -21,11 +21,13 @@ export interface Opened {
   readonly name: string;
 }
 
-/** Compares two periods of one process. Functions are the same if name and place are equal. Probabilities are unknown. */
-export function twoPeriods(before: Opened, after: Opened): Model {
+/** Compares two files. Functions are the same if name and place are equal. Probabilities are unknown. */
+export function twoFiles(before: Opened, after: Opened): Model {
   const places = new Map<string, number>();
   const origins: Origin[] = [];
   const shown: Record<number, string> = {};
+  const packages: { names: string[]; of: number[] } = { names: [], of: [] };
+  let classes = "";
   const functionsOf = ({ profile: { functions }, facts }: Opened) =>
     functions.name.map((name, of) => {
       const key = `${name}\n${functions.path[of]!}\n${functions.firstLine[of]!}`;
@@ -33,6 +35,8 @@ export function twoPeriods(before: Opened, after: Opened): Model {
       if (place === undefined) {
         places.set(key, (place = places.size));
         origins.push(facts.origins[of] ?? "synthetic");
+        classes += facts.classes[of] ?? "i";
+        packages.of.push(packageOf(packages.names, facts.packages.names[facts.packages.of[of]!]));
         const name = facts.shown?.[of];
         if (name !== undefined) shown[place] = name;
       }
@@ -44,11 +48,24 @@ export function twoPeriods(before: Opened, after: Opened): Model {
     ...after.facts,
     title: `${before.name} → ${after.name}`,
     findings: [],
-    idle: { threads: 0, wall_ns: 0, rows: [] },
+    idle: {
+      threads: Math.max(before.facts.idle.threads, after.facts.idle.threads),
+      wall_ns: after.facts.idle.wall_ns,
+      rows: [...after.facts.idle.rows, ...before.facts.idle.rows.map((it) => it + after.profile.rows.count)],
+    },
     origins,
+    classes,
+    packages,
     shown,
     paths: { ...before.facts.paths, ...after.facts.paths },
     comparison: { runs, changes: [] },
   };
   return new Model(profile, facts, part);
+}
+
+/** Returns the index of a package's name, which is added if it is new; -1 for none. */
+function packageOf(names: string[], name: string | undefined): number {
+  if (name === undefined) return -1;
+  const known = names.indexOf(name);
+  return known >= 0 ? known : names.push(name) - 1;
 }

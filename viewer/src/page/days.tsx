@@ -1,10 +1,10 @@
 // The page of a directory: how busy each process was in each minute. A cell opens its period; two periods can be compared.
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { grid, type Grid } from "../model/days";
-import type { IndexFacts, PeriodPart, PeriodProcess } from "../model/facts";
+import type { Facts, IndexFacts, PeriodPart, PeriodProcess } from "../model/facts";
 import { clean } from "../model/names";
-import { duration } from "../model/units";
+import { duration, percent } from "../model/units";
 import { usePaint, useSize } from "../parts/hooks";
 import { widthOf } from "../pictures/lettering";
 import { Tip, type TipPlace, type TipText } from "../parts/tip";
@@ -14,6 +14,7 @@ import { brief } from "../words/words";
 
 const ROW = 16; // px
 const AXIS = 20; // px
+const HOUR = 3_600_000; // ms
 const LABEL = 96; // px in front of the cells
 
 /** A period that is shown, and the one that it is compared with. */
@@ -22,7 +23,7 @@ export interface Shown {
   readonly before: number | null;
 }
 
-export function Days({ index, open }: { index: IndexFacts; open: (shown: Shown) => void }) {
+export function Days({ index, open, factsOf }: { index: IndexFacts; open: (shown: Shown) => void; factsOf: (part: number) => Promise<Facts> }) {
   const [marked, mark] = useState<number | null>(null);
   const { processes, parts } = index.periods;
   const choose = (part: number, compare: boolean) => {
@@ -53,12 +54,18 @@ export function Days({ index, open }: { index: IndexFacts; open: (shown: Shown) 
             most of this process
           </li>
         </ul>
-        {processes.map((it) => (
-          <ProcessMap key={it.pid} process={it} index={index} marked={marked} choose={choose} />
+        {busiestFirst(processes).map((it) => (
+          <ProcessMap key={it.pid} process={it} index={index} marked={marked} choose={choose} factsOf={factsOf} />
         ))}
       </div>
     </div>
   );
+}
+
+/** Returns the processes with the most weight first. */
+function busiestFirst(processes: readonly PeriodProcess[]): PeriodProcess[] {
+  const weights = new Map(processes.map((it) => [it, it.cells.reduce((sum, cell) => sum + cell[2], 0)]));
+  return [...processes].sort((one, other) => weights.get(other)! - weights.get(one)!);
 }
 
 /** Returns two periods with the earlier one as the one before. */
@@ -71,14 +78,15 @@ interface MapProps {
   readonly index: IndexFacts;
   readonly marked: number | null;
   readonly choose: (part: number, compare: boolean) => void;
+  readonly factsOf: (part: number) => Promise<Facts>;
 }
 
-function ProcessMap({ process, index, marked, choose }: MapProps) {
+function ProcessMap({ process, index, marked, choose, factsOf }: MapProps) {
   const map = useMemo(() => grid(process), [process]);
   const own = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const { width } = useSize(own);
-  const [tip, setTip] = useState<TipPlace | null>(null);
+  const [tip, setTip] = useState<(TipPlace & { readonly cell: number }) | null>(null);
   const [hovered, setHovered] = useState(-1); // a cell
   const [current, setCurrent] = useState(-1); // the cell from which keys move
   const height = map.rows * ROW + AXIS;
@@ -91,7 +99,11 @@ function ProcessMap({ process, index, marked, choose }: MapProps) {
     const cell = row * map.columns + column;
     return row < map.rows && column >= 0 && column < map.columns && (map.part[cell] ?? -1) >= 0 ? cell : -1;
   };
-  const text = (cell: number) => cellText(index, map, cell);
+  const lead = useLead(lit < 0 ? -1 : map.part[lit]!, factsOf);
+  const text = (cell: number): TipText => {
+    const tip = cellText(index, map, cell);
+    return lead.part === map.part[cell] && lead.text !== "" ? { ...tip, place: lead.text } : tip;
+  };
   const keyed = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -map.columns, ArrowDown: map.columns };
     const step = Object.hasOwn(steps, event.key) ? steps[event.key]! : 0;
@@ -125,7 +137,7 @@ function ProcessMap({ process, index, marked, choose }: MapProps) {
           onPointerMove={(event) => {
             const cell = cellAt(event);
             setHovered(cell);
-            setTip(cell < 0 ? null : { ...text(cell), x: event.clientX, y: event.clientY });
+            setTip(cell < 0 ? null : { ...text(cell), x: event.clientX, y: event.clientY, cell });
           }}
           onPointerLeave={() => (setHovered(-1), setTip(null))}
           onClick={(event) => {
@@ -137,9 +149,28 @@ function ProcessMap({ process, index, marked, choose }: MapProps) {
       <p class="hidden" aria-live="polite">
         {current >= 0 && `${text(current).title}, ${text(current).rows.map(([key, value]) => `${key} ${value}`).join(", ")}`}
       </p>
-      <Tip tip={tip} />
+      <Tip tip={tip && { ...tip, ...text(tip.cell) }} />
     </section>
   );
+}
+
+/** Returns the first finding of a period, once its facts are read: empty until then. */
+function useLead(part: number, factsOf: (part: number) => Promise<Facts>): { readonly part: number; readonly text: string } {
+  const [lead, setLead] = useState({ part: -1, text: "" });
+  useEffect(() => {
+    if (part < 0) return;
+    let wanted = true;
+    factsOf(part).then(
+      ({ findings }) => {
+        const first = findings.find((it) => it.kind !== "trust");
+        const share = first && first.share !== null ? `${percent(first.share, 1)} ` : "";
+        if (wanted) setLead({ part, text: first ? brief(clean(`${share}${first.text}`)) : "" });
+      },
+      () => {}, // a damaged period says so when it is opened
+    );
+    return () => void (wanted = false);
+  }, [part]);
+  return lead;
 }
 
 function paint(surface: Surface, theme: Theme, map: Grid, width: number, lit: number, marked: number | null): void {
@@ -162,9 +193,10 @@ function paint(surface: Surface, theme: Theme, map: Grid, width: number, lit: nu
       surface.rect(left, row * ROW, cell - gap, ROW - 1, onRamp(ramp, map.largest > 0 ? weight / map.largest : 0));
     }
   }
-  const isHours = map.columns === 60;
-  for (let column = 0; column < map.columns; column += isHours ? 10 : 36) {
-    const text = isHours ? `:${String(column).padStart(2, "0")}` : clock(column * map.cellMs);
+  const isHours = map.rowMs === HOUR && map.rows > 1;
+  const isDays = map.rowMs > HOUR;
+  for (let column = 0; column < map.columns; column += isDays ? 36 : map.columns <= 20 ? 2 : 10) {
+    const text = isHours ? `:${String(column).padStart(2, "0")}` : clock((isDays ? 0 : map.first) + column * map.cellMs);
     surface.text(LABEL + column * cell, map.rows * ROW + AXIS / 2, text, theme.muted);
   }
 }
@@ -183,7 +215,7 @@ function cellText(index: IndexFacts, map: Grid, cell: number): TipText {
 
 function rowLabel(map: Grid, row: number): string {
   const at = map.first + row * map.rowMs;
-  if (map.columns !== 60) return day(at);
+  if (map.rowMs > HOUR) return day(at);
   // The date is shown at the first hour of each day.
   return row === 0 || clock(at) === "00:00" ? `${day(at)} ${clock(at)}` : clock(at);
 }

@@ -2,6 +2,8 @@
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { clean } from "../model/names";
+import { spanOf } from "../model/time";
+import { trace } from "../model/trace";
 import { amount, percent } from "../model/units";
 import { Checks } from "../parts/checks";
 import { Segments } from "../parts/segments";
@@ -158,7 +160,7 @@ function SaveMenu() {
 
 /** Returns the actions that copy and save. */
 function actionsOf(app: App): { text: string; run: () => void }[] {
-  const { model, store, exported, file, say } = app;
+  const { model, store, exported, file, say, compare } = app;
   const name = (extension: string) => fileName(model.facts.title, extension);
   const picture = exported.current?.picture() ?? null;
   const pictures = picture && [
@@ -169,8 +171,20 @@ function actionsOf(app: App): { text: string; run: () => void }[] {
     { text: "Copy as text", run: () => copyText(app) },
     { text: "Copy address of this view", run: () => void copy(store.address()).then((done) => say(done ? "Copied the address." : "The browser did not allow it.")) },
     ...(pictures ?? []),
+    ...(model.profile.timeline && model.type(app.state.selection).unit === "nanoseconds" ? [{ text: "Save as trace for Perfetto", run: () => saveTrace(app, name("trace.json")) }] : []),
+    ...(compare ? [{ text: "Compare with a file…", run: compare }] : []),
     { text: "Save profile as .pb.gz", run: () => save(new Blob([file], { type: "application/gzip" }), name("pb.gz")) },
   ];
+}
+
+/** Saves the calls of the selected threads and time. */
+function saveTrace({ model, sums, state }: App, name: string): void {
+  const { selection } = state;
+  const range = selection.range ?? { from: 0, to: spanOf(model.profile) };
+  const weights = sums.by(selection, "thread");
+  const threads = sums.threads(selection).filter((it) => weights[it]! > 0 && (selection.threads?.has(it) ?? true));
+  const calls = threads.map((thread) => ({ thread, calls: sums.calls(selection, thread, range, range.to - range.from) }));
+  save(new Blob(trace(model.profile, model.names, sums.stacks(selection).tree, calls), { type: "application/json" }), name);
 }
 
 /** Copies the view that is shown as text. */

@@ -14,7 +14,7 @@ import { Tip, type TipPlace } from "../parts/tip";
 import { CELL, fullColumn, paintHeat, paintMarkers, paintTrack, TRACK } from "../pictures/track_picture";
 import { theme } from "../pictures/theme";
 import { isComparing } from "../state/view";
-import { brief, stateWord, threadName } from "../words/words";
+import { brief, stateWord, threadName, typeWord } from "../words/words";
 
 const AXIS = 20; // px
 const NO_THREAD = -1; // the thread of markers whose thread has no sample
@@ -60,6 +60,7 @@ function TimeOverview() {
   const strips = { width, span, brush, setTip };
   return (
     <section class="overview" aria-label="Time">
+      <StripNote width={width} />
       <div class="heat-line">
         <div class="heat-label">
           <StateLegend />
@@ -133,11 +134,27 @@ function useDrag({ store, state }: App, brush: Brush, strip: { current: HTMLElem
   };
 }
 
+/** What the cells of the strip mean. */
+function StripNote({ width }: { width: number }) {
+  const { sums, model, state } = useApp();
+  const heat = width > 0 ? sums.heat(state.selection, columnsOf(width)) : null;
+  if (!heat) return null;
+  const isTime = model.type(state.selection).unit === "nanoseconds";
+  const what = !isTime ? typeWord(model.type(state.selection).name) : heat.awake ? "work" : typeWord(model.type(state.selection).name);
+  return (
+    <p class="muted strip-note">
+      A column is {duration(heat.columnNs)}, from top to bottom: no <i class="ramp" aria-hidden="true" /> most {what}. Drag to select a time.
+    </p>
+  );
+}
+
+const columnsOf = (width: number) => Math.max(20, Math.floor(width / COLUMN));
+
 function HeatStrip({ width, span, brush, setTip }: Strips) {
   const { sums, model, state } = useApp();
   const { selection } = state;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const most = Math.max(20, Math.floor(width / COLUMN));
+  const most = columnsOf(width);
   // Without a width, there is nothing to paint yet.
   const heat = width > 0 ? sums.heat(selection, most) : null;
   const lit = width > 0 ? sums.lit(selection, most) : null;
@@ -161,7 +178,8 @@ function HeatStrip({ width, span, brush, setTip }: Strips) {
     const column = Math.min(heat.columns - 1, Math.floor(time / heat.columnNs));
     const cell = column * heat.rows + row;
     const from = column * heat.columnNs + (row * heat.columnNs) / heat.rows;
-    const rows: [string, string, string?][] = [[heat.awake ? "not waiting" : "activity", amount(model.type(selection), heat.cells[cell]!)]];
+    const isTime = model.type(selection).unit === "nanoseconds";
+    const rows: [string, string, string?][] = [[isTime && heat.awake ? "worked" : typeWord(model.type(selection).name), amount(model.type(selection), heat.cells[cell]!)]];
     if (lit) rows.push(["matches", amount(model.type(selection), lit.cells[cell]!), theme().lit]);
     if (model.profile.startMs > 0) rows.push(["clock", new Date(model.profile.startMs + from / 1e6).toLocaleTimeString()]);
     setTip({ x: event.clientX, y: event.clientY, title: `${moment(from, heat.columnNs / heat.rows)}, for ${duration(heat.columnNs / heat.rows)}`, rows });

@@ -3,6 +3,8 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import type { Model } from "../model/model";
+import { clean } from "../model/names";
+import { brief, typeWord } from "../words/words";
 import { ChangesTab } from "../compare/changes_tab";
 import { ChartTab } from "../tabs/chart_tab";
 import { Chips } from "./chips";
@@ -22,11 +24,12 @@ import { SandwichTab } from "../tabs/sandwich_tab";
 import { Sides } from "../compare/sides";
 import { Sidebar } from "./sidebar";
 import { SourceTab } from "../tabs/source_tab";
+import { Coloring, GEMS } from "../pictures/coloring";
 import { Store } from "../state/store";
 import { Sums } from "../state/sums";
 import { TopTab } from "../tabs/top_tab";
 import { TreeTab } from "../tabs/tree_tab";
-import { shownTab, tabsOf, TAB_NAMES, type Tab } from "../state/view";
+import { isByGem, shownTab, tabsOf, TAB_NAMES, type Tab } from "../state/view";
 
 const SAID_MS = 2500;
 const VIEWS: Readonly<Record<Tab, () => ComponentChildren>> = {
@@ -49,11 +52,13 @@ export interface PageProps {
   readonly file: Uint8Array<ArrayBuffer>;
   /** Words of the address that do not belong to the selection. */
   readonly prefix?: string;
+  /** Lets the user choose a file to compare with, where that is possible. */
+  readonly compare?: () => void;
   /** The content above the page. */
   readonly above?: ComponentChildren;
 }
 
-export function Page({ model, file, prefix = "", above = null }: PageProps) {
+export function Page({ model, file, prefix = "", compare, above = null }: PageProps) {
   const [, changed] = useReducer((it: number) => it + 1, 0);
   const store = useMemo(() => new Store(model, prefix), [model]);
   const sums = useMemo(() => new Sums(model), [model]);
@@ -61,9 +66,13 @@ export function Page({ model, file, prefix = "", above = null }: PageProps) {
   const [menu, openMenu] = useState<MenuTarget | null>(null);
   const [help, setHelp] = useState(false);
   const [said, say] = useState("");
-  const app: App = { model, sums, store, state: store.state, file, exported, openMenu, say };
+  const gems = isByGem(model, store.state.view);
+  const coloring = useMemo(() => new Coloring(model.names, gems ? sums.gems(GEMS) : null), [model, gems]);
+  const app: App = { model, sums, store, state: store.state, coloring, file, exported, openMenu, say, compare: compare ?? null };
   useEffect(() => store.watch(() => changed(0)), [store]);
   useEffect(() => () => store.close(), [store]);
+  const type = typeWord(model.type(store.state.selection).name);
+  useEffect(() => void (document.title = `${type[0]!.toUpperCase()}${type.slice(1)}: ${brief(clean(model.facts.title))} - profiler`), [type, model]);
   useEffect(() => {
     const failed = (event: ErrorEvent) => say(`This page failed: ${event.message}`);
     addEventListener("error", failed);

@@ -1,11 +1,11 @@
 // A directory, or an opened period of it. The address says which.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { load, loadJson } from "../model/decode";
 import type { Facts, IndexFacts } from "../model/facts";
 import { Model } from "../model/model";
 import { FormatError } from "../model/protobuf";
-import { twoPeriods, type Opened } from "../model/two_sided";
+import { twoFiles, type Opened } from "../model/two_sided";
 import { Days, spanText, type Shown } from "./days";
 import { Failure, Page } from "./page";
 
@@ -20,6 +20,12 @@ interface Loaded {
 
 export function Periods({ index, block }: { index: IndexFacts; block: Block }) {
   const [shown, setShown] = useState(() => ofAddress(index));
+  const read = useRef(new Map<number, Promise<Facts>>());
+  const factsOf = (part: number) => {
+    const known = read.current.get(part) ?? loadJson(block(`facts-${part}`)).then((it) => it as Facts);
+    read.current.set(part, known);
+    return known;
+  };
   const [loaded, setLoaded] = useState<Loaded | string | null>(null);
   useEffect(() => {
     const moved = () => setShown((it) => {
@@ -34,12 +40,12 @@ export function Periods({ index, block }: { index: IndexFacts; block: Block }) {
     if (!shown) return void (document.title = `${index.title} - profiler`);
     let wanted = true;
     opened(index, block, shown).then(
-      (it) => wanted && (setLoaded(it), (document.title = `${it.model.facts.title} - profiler`)),
+      (it) => wanted && setLoaded(it),
       (error: unknown) => wanted && setLoaded(error instanceof FormatError ? `${error.message}.` : `This page failed: ${String(error)}`),
     );
     return () => void (wanted = false);
   }, [shown]);
-  if (!shown) return <Days index={index} open={(it) => void (location.hash = wordsOf(it))} />;
+  if (!shown) return <Days index={index} factsOf={factsOf} open={(it) => void (location.hash = wordsOf(it))} />;
   if (typeof loaded === "string") return <Failure text={loaded} />;
   if (loaded === null || loaded.shown !== shown) return <p class="empty">Reading the period.</p>;
   return <Page key={wordsOf(shown)} model={loaded.model} file={loaded.file} prefix={wordsOf(shown)} above={<PeriodBar index={index} shown={shown} />} />;
@@ -80,7 +86,7 @@ async function opened(index: IndexFacts, block: Block, shown: Shown): Promise<Lo
   });
   const after = await read(shown.part);
   if (shown.before === null) return { shown, file, model: new Model(after.profile, { ...after.facts, title: after.name }) };
-  return { shown, file, model: twoPeriods(await read(shown.before), after) };
+  return { shown, file, model: twoFiles(await read(shown.before), after) };
 }
 
 /** Returns the period in the address; `null` for none, or for one that the page does not have. */

@@ -6,29 +6,40 @@ import { everything } from "../model/selection";
 import type { Finding } from "../model/facts";
 import { clean } from "../model/names";
 import { exactly } from "../model/search";
-import { percent } from "../model/units";
+import type { SampleType } from "../model/profile";
+import { amount, percent } from "../model/units";
 import { useApp } from "../state/context";
-import { delta, value } from "../compare/difference_words";
-import { isShown, selectionOf } from "../state/findings";
+import { delta, ratio, value } from "../compare/difference_words";
+import { isPart, isShown, pathOf, searchFor, selectionOf } from "../state/findings";
+import { copy } from "../parts/export";
+import { editorLink } from "../words/editor";
 import { brief } from "../words/words";
+
+const TRUST = "trust"; // the kind of findings on how far numbers can be trusted
 
 // The sidebar is focusable, because keys should scroll it even if it contains no button.
 export function Sidebar() {
-  const { model } = useApp();
+  const { model, state } = useApp();
   const { facts } = model;
+  // How far numbers can be trusted is no finding of its own.
+  const [findings, notes] = [facts.findings.filter((it) => it.kind !== TRUST), facts.findings.filter((it) => it.kind === TRUST)];
   return model.isTwoSided ? <ChangesSidebar /> : (
     <aside class="sidebar" aria-label="Findings" tabIndex={0}>
-      <h2>What stands out</h2>
-      {facts.findings.length === 0 && <p class="muted">Nothing stands out.</p>}
+      <Hottest />
+      <h2>What stands out{isPart(state.selection) && " in the whole profile"}</h2>
+      {findings.length === 0 && <p class="muted">Nothing stands out.</p>}
       <ul class="findings">
-        {facts.findings.map((it) => (
-          <li key={it.text}>
-            <FindingButton finding={it} />
-          </li>
+        {findings.map((it) => (
+          <FindingCard key={it.text} finding={it} />
         ))}
       </ul>
       <h2>How it was taken</h2>
       <ul class="sentences">
+        {notes.map((it) => (
+          <li key={it.text} class="note">
+            {capital(brief(clean(it.text)))}.
+          </li>
+        ))}
         {facts.header.map((it) => (
           <li key={it}>{it}</li>
         ))}
@@ -38,6 +49,7 @@ export function Sidebar() {
   );
 }
 
+const SAME = 0.05; // a smaller change of the whole is none to act on
 const MOST_CHANGES = 8;
 
 /** The significant changes, and how both sides were recorded. */
@@ -48,12 +60,15 @@ function ChangesSidebar() {
   const type = model.type(whole);
   const changes = sums.changes(whole, false, false);
   const isKnown = changes.some((it) => it.chance !== null);
-  const found = changes.filter((it) => !isKnown || isSignificant(it)).slice(0, MOST_CHANGES);
+  const found = changes.slice(0, MOST_CHANGES);
+  const significant = changes.filter(isSignificant).length;
+  const headline = comparison!.changes.find((it) => it.type === type.name && !it.total && !it.absolute)?.headline ?? totalsText(type, sums.comparison(whole, true).totals);
   return (
     <aside class="sidebar changed" aria-label="Findings" tabIndex={0}>
       <h2>What changed</h2>
+      <p class="headline">{capital(brief(clean(headline)))}.</p>
       {!isKnown && <p class="muted">The largest changes of functions' own shares. Some can be chance.</p>}
-      {found.length === 0 && <p class="muted">No change of a function's own share is significant. More runs of each side would tell.</p>}
+      {isKnown && significant === 0 && <p class="muted">No change of a function's own share is significant. More runs of each side would tell.</p>}
       <ul class="findings">
         {found.map((it) => {
           const name = model.names.name(it.function);
@@ -61,13 +76,14 @@ function ChangesSidebar() {
           const shown = state.selection.search === search;
           const place = model.names.place(it.function);
           return (
-            <li key={it.function}>
+            <li key={it.function} class={shown ? "card on" : "card"}>
               <button class="finding" aria-pressed={shown} onClick={() => store.put({ selection: { ...whole, search: shown ? "" : search }, view: { ...state.view, tab: "difference", zoom: [] } }, "")}>
                 <b class={`share ${it.after > it.before ? "is-more" : "is-less"}`}>{delta(it.before, it.after, false, type)}</b>
                 <span>
                   {brief(name)}
                   <small>
                     {value(it.before, false, type)} before, {value(it.after, false, type)} after
+                    {isKnown && !isSignificant(it) && ", can be chance"}
                   </small>
                   {place !== "" && <small>{brief(place)}</small>}
                 </span>
@@ -93,7 +109,14 @@ function ChangesSidebar() {
   );
 }
 
-function FindingButton({ finding }: { finding: Finding }) {
+/** Describes how the weight of a run changed. */
+function totalsText(type: SampleType, { before, after }: { readonly before: number; readonly after: number }): string {
+  const [one, other] = [amount(type, Math.round(before)), amount(type, Math.round(after))];
+  if (before > 0 && Math.abs(after / before - 1) < SAME) return `about the same: ${one} -> ${other}`;
+  return before > 0 ? `${ratio(before, after)}: ${one} -> ${other}` : `${one} -> ${other}`;
+}
+
+function FindingCard({ finding }: { finding: Finding }) {
   const { model, sums, store, state } = useApp();
   const selection = selectionOf(finding, model, sums);
   const shown = selection !== null && isShown(state.selection, selection);
@@ -107,11 +130,81 @@ function FindingButton({ finding }: { finding: Finding }) {
       </span>
     </>
   );
-  if (!selection) return <div class="finding">{inside}</div>;
-  const choose = () => store.put({ selection: shown ? everything(model.profile) : selection, view: { ...state.view, zoom: [] } }, "");
+  const choose = () => {
+    if (shown || !selection) return store.put({ selection: everything(model.profile), view: { ...state.view, zoom: [] } }, "");
+    store.put({ selection, view: { ...state.view, tab: "graph", shape: "icicle", zoom: pathOf(finding.function, selection, sums) } }, "");
+  };
   return (
-    <button class="finding" aria-pressed={shown} title={finding.command} onClick={choose}>
-      {inside}
-    </button>
+    <li class={shown ? "card on" : "card"}>
+      {selection ? (
+        <button class="finding" aria-pressed={shown} onClick={choose}>
+          {inside}
+        </button>
+      ) : (
+        <div class="finding">{inside}</div>
+      )}
+      <FindingActions finding={finding} />
+    </li>
   );
+}
+
+/** Copies the command that shows more, and opens the line in the editor where one is known. */
+function FindingActions({ finding }: { finding: Finding }) {
+  const { model, say } = useApp();
+  const editor = editorLink(model.facts.editor, finding.path, finding.line);
+  return (
+    <p class="actions">
+      <button class="link" title={finding.command} aria-label={`Copy command: ${finding.text}`} onClick={() => void copy(finding.command).then((done) => say(done ? "Copied the command." : "The browser did not allow it."))}>
+        Copy command
+      </button>
+      {editor && (
+        <a href={editor} aria-label={`Open in editor: ${finding.text}`}>
+          Open in editor
+        </a>
+      )}
+    </p>
+  );
+}
+
+const MOST_HOTTEST = 3;
+
+/** The functions with most of the selection, if that is a part of the profile: findings are those of the whole. */
+function Hottest() {
+  const { model, sums, store, state } = useApp();
+  const { selection } = state;
+  if (!isPart(selection)) return null;
+  const { names } = model;
+  const total = sums.total(selection);
+  const rows = sums.hottest(selection).slice(0, MOST_HOTTEST);
+  return (
+    <>
+      <h2>Most in the selection</h2>
+      {rows.length === 0 && <p class="muted">Nothing was measured in it.</p>}
+      <ul class="findings">
+        {rows.map(({ function: of, weight }) => {
+          const search = searchFor(of, model);
+          const isChosen = selection.search === search;
+          const choose = () => {
+            const next = { ...selection, search: isChosen ? "" : search };
+            store.put({ selection: next, view: { ...state.view, tab: "graph", shape: "icicle", zoom: isChosen ? [] : pathOf(of, next, sums) } }, "");
+          };
+          return (
+            <li key={of} class={isChosen ? "card on" : "card"}>
+              <button class="finding in-selection" aria-pressed={isChosen} onClick={choose}>
+                <b class="share">{percent(weight, total)}</b>
+                <span>
+                  {brief(names.name(of))}
+                  {names.place(of) !== "" && <small>{brief(names.place(of))}</small>}
+                </span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+    </>
+  );
+}
+
+function capital(text: string): string {
+  return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
 }

@@ -4,14 +4,17 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Direction, Stacks } from "../model/model";
 import type { SampleType } from "../model/profile";
 import type { Tree } from "../model/tree";
+import { chainOf } from "../model/folds";
 import { useApp } from "../state/context";
-import { BOX, FlamePicture, type Look } from "../pictures/flame_picture";
+import { brief } from "../words/words";
+import { BOX, FlamePicture, ownLook, type Look } from "../pictures/flame_picture";
 import { nodeTip, partTip } from "./frame_facts";
 import { usePaint, useScroll, useSize } from "./hooks";
 import { matchStep } from "../words/matches";
 import type { Picture } from "../pictures/surface";
 import { Tip, type TipPlace, type TipText } from "./tip";
 
+const NONE: ReadonlySet<number> = new Set();
 const LEAST = 0.4; // px, the width of the narrowest box that is drawn
 
 /** Stacks other than those of the selection, with a look and a text for each box. */
@@ -32,12 +35,14 @@ export interface FlameProps {
   /** Whether to omit the top box, so that the single function under it has the full width. */
   readonly bare?: boolean;
   readonly graph?: Graph;
+  /** Whether chains that say little are folded until they are opened. */
+  readonly folds?: boolean;
   readonly onPicture: (picture: Picture) => void;
   /** The stacks to show instead of those of the selection. */
   readonly part?: { readonly stacks: Stacks; readonly type: SampleType };
 }
 
-export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, graph, onPicture, part }: FlameProps) {
+export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, folds = false, graph, onPicture, part }: FlameProps) {
   const app = useApp();
   const { model, sums, state, openMenu } = app;
   const stacks = part?.stacks ?? graph?.stacks ?? sums.stacks(state.selection, direction);
@@ -51,11 +56,14 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, g
   const [current, setCurrent] = useState(-1); // the node of the box from which keys move
   const [hovered, setHovered] = useState(-1); // a box
 
+  const [unfolded, setUnfolded] = useState<{ tree: Tree; nodes: ReadonlySet<number> } | null>(null);
+  const opened = !folds ? null : unfolded?.tree === tree ? unfolded.nodes : NONE;
   const picture = useMemo(() => {
-    const boxes = model.boxes(stacks, root, LEAST / Math.max(1, view.width));
-    return new FlamePicture(boxes, stacks, model.names, view.width, up, graph?.look);
-  }, [stacks, graph?.look, root, view.width, up]);
+    const boxes = model.boxes(stacks, root, LEAST / Math.max(1, view.width), opened);
+    return new FlamePicture(boxes, stacks, model.names, view.width, up, graph?.look ?? ownLook(stacks, model.names, app.coloring, model.facts.tool));
+  }, [app.coloring, stacks, graph?.look, root, view.width, up, opened]);
   useLayoutEffect(() => onPicture(picture), [picture]);
+  useLayoutEffect(() => void (folds || setUnfolded(null)), [folds]);
   useLayoutEffect(() => {
     if (scroller.current) scroller.current.scrollTop = up ? scroller.current.scrollHeight : 0;
     setHovered(-1);
@@ -65,13 +73,25 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, g
   const lift = up ? Math.max(0, view.height - picture.height) : 0;
   usePaint(canvas, view, (surface) => picture.paint(surface, top - lift, top - lift + view.height), [picture, top, lift]);
 
-  const tipOf = graph?.tip ?? ((node: number) => (part ? partTip(app, stacks, part.type, node) : nodeTip(app, stacks, direction, node)));
+  const tipOfNode = graph?.tip ?? ((node: number) => (part ? partTip(app, stacks, part.type, node) : nodeTip(app, stacks, direction, node)));
+  const tipOf = (box: number): TipText => {
+    const tip = tipOfNode(picture.boxes.node[box]!);
+    if (!picture.isFold(box)) return tip;
+    const inside = chainOf(tree, picture.boxes.node[box]!, picture.boxes.last[box]!).map((it) => brief(model.names.name(tree.functions[it]!)));
+    return { title: picture.foldText(box), place: inside.length > 1 ? `${inside[0]} … ${inside.at(-1)}` : inside[0]!, rows: [...tip.rows.slice(0, 1), ["click", "opens it"]] };
+  };
   const boxAt = (event: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
     return picture.at(event.clientX - box.left, event.clientY - box.top + top - lift);
   };
   const pathOf = (node: number) => tree.path(node).map((it) => tree.functions[it]!);
   const zoomTo = (node: number) => onZoom(pathOf(node === root && node > 0 ? tree.parent[node]! : node));
+  /** Opens a folded chain, or zooms to a box. */
+  const open = (box: number) => {
+    const node = picture.boxes.node[box]!;
+    if (picture.isFold(box)) setUnfolded({ tree, nodes: new Set([...(opened ?? []), ...chainOf(tree, node, picture.boxes.last[box]!)]) });
+    else zoomTo(node);
+  };
   const menu = (box: number, x: number, y: number) => {
     const node = picture.boxes.node[box]!;
     if (node > 0) openMenu({ function: tree.functions[node]!, x, y, stack: stackOf(pathOf(node), direction), zoom: () => onZoom(pathOf(node)) });
@@ -79,16 +99,15 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, g
   const move = (event: PointerEvent) => {
     const box = boxAt(event);
     setHovered(box);
-    setTip(box < 0 ? null : { ...tipOf(picture.boxes.node[box]!), x: event.clientX, y: event.clientY });
+    setTip(box < 0 ? null : { ...tipOf(box), x: event.clientX, y: event.clientY });
   };
   const walk = useWalk(picture, current, setCurrent, scroller, lift);
   const keyed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const node = picture.boxes.node[Math.max(0, walk.box)]!;
     const step = matchStep(event.key);
     if (event.key.startsWith("Arrow")) walk.go(walk.box < 0 ? 0 : picture.next(walk.box, event.key));
     else if (step !== 0) walk.go(picture.nextMatch(walk.box, step));
-    else if (event.key === "Enter" && walk.box >= 0) zoomTo(node);
+    else if (event.key === "Enter" && walk.box >= 0) open(walk.box);
     else if (event.key === "Backspace" && zoom.length > 0) onZoom(zoom.slice(0, -1));
     else if ((event.key === "m" || event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) && walk.box >= 0) {
       const place = canvas.current!.getBoundingClientRect();
@@ -97,7 +116,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, g
     event.preventDefault();
     event.stopPropagation();
   };
-  const known = walk.box < 0 ? null : tipOf(picture.boxes.node[walk.box]!);
+  const known = walk.box < 0 ? null : tipOf(walk.box);
   const empty = stacks.weighed.total(root) <= 0;
   return (
     <div class="scroller flame" ref={scroller} tabIndex={0} role="application" aria-roledescription="flame graph" aria-label={label} onKeyDown={keyed}>
@@ -109,7 +128,7 @@ export function FlameGraph({ label, direction, up, zoom, onZoom, bare = false, g
           onPointerLeave={() => (setHovered(-1), setTip(null))}
           onClick={(event) => {
             const box = boxAt(event);
-            if (box >= 0) zoomTo(picture.boxes.node[box]!);
+            if (box >= 0) open(box);
           }}
           onContextMenu={(event) => {
             const box = boxAt(event);

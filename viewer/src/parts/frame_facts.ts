@@ -7,7 +7,7 @@ import { amount, count, percent } from "../model/units";
 import type { App } from "../state/context";
 import { theme } from "../pictures/theme";
 import type { TipText } from "./tip";
-import { ORIGIN_WORDS, brief, stateWord } from "../words/words";
+import { codeWord, brief, stateWord } from "../words/words";
 
 /** Formats the interval of a share: `11.2% to 13.9%`. */
 export function sureness(app: App, part: number): string {
@@ -38,10 +38,9 @@ export function partTip(app: App, { tree, weighed }: Stacks, type: SampleType, n
   return withPlace(app, tree.functions[node]!, node, [["total", weight(weighed.total(node))], ["self", weight(weighed.self(node))]]);
 }
 
-function withPlace({ model }: App, of: number, node: number, rows: [string, string, string?][]): TipText {
+function withPlace({ model, coloring }: App, of: number, node: number, rows: [string, string, string?][]): TipText {
   if (of >= 0 && !model.names.isLeaf(of)) {
-    const origin = model.names.origin(of);
-    rows.push(["code", ORIGIN_WORDS[origin], theme().origins[origin][0]!]);
+    rows.push(["code", codeWord(model, of), theme().kinds[coloring.kind(of)]![0]!]);
   }
   const state_ = model.names.stateOf(of);
   const title = node === 0 ? "all" : brief(model.names.name(of));

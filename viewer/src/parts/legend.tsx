@@ -2,29 +2,43 @@
 
 import { useMemo } from "preact/hooks";
 import { useApp } from "../state/context";
+import type { Kind } from "../pictures/coloring";
 import { ORIGINS, STATES } from "../pictures/theme";
-import { ORIGIN_WORDS, stateWord } from "../words/words";
+import { brief, ORIGIN_WORDS, stateWord } from "../words/words";
 
-/** The origins of code in the profile, with their colours. */
+/** The kinds of code in the profile, with their colours, and the choice between owners and gems. */
 export function Legend() {
-  const { model } = useApp();
-  const found = useMemo(() => new Set(model.facts.origins), [model]);
+  const { model, coloring, store } = useApp();
+  const { facts } = model;
+  const found = useMemo(() => new Set<Kind>(facts.origins.map((_, of) => coloring.kind(of))), [model, coloring]);
+  const isByGem = coloring.gems !== null;
+  const words = { ...ORIGIN_WORDS, app: facts.tool ?? ORIGIN_WORDS.app, ...(isByGem ? { gem: "other gems", ruby: "other Ruby" } : {}) };
+  const kinds: readonly (readonly [kind: Kind, text: string])[] = [
+    ["app", words.app],
+    ...(coloring.gems ?? []).map((it, place): [Kind, string] => [`package-${place}`, it]),
+    ...ORIGINS.filter((it) => it !== "app").map((it): [Kind, string] => [it, words[it]]),
+  ];
   const waits = model.profile.states.some((it) => it === "waiting" || it === "gvl" || it === "blocked" || it === "runnable");
   return (
-    <ul class="legend" aria-label="Colours">
-      {ORIGINS.filter((it) => found.has(it)).map((it) => (
-        <li key={it}>
-          <i class={`dot origin-${it}`} />
-          {ORIGIN_WORDS[it]}
-        </li>
-      ))}
-      {waits && (
-        <li>
-          <i class="dot hatched" />
-          not running
-        </li>
-      )}
-    </ul>
+    <>
+      <button class="toggle" aria-pressed={isByGem} title="Colour functions by gem, instead of by owner" onClick={() => store.pick("colors", isByGem ? "owner" : "gem")}>
+        By gem
+      </button>
+      <ul class="legend" aria-label="Colours">
+        {kinds.filter(([kind]) => found.has(kind)).map(([kind, text]) => (
+          <li key={kind}>
+            <i class={`dot origin-${kind}`} />
+            {brief(text)}
+          </li>
+        ))}
+        {waits && (
+          <li>
+            <i class="dot hatched" />
+            not running
+          </li>
+        )}
+      </ul>
+    </>
   );
 }
 

@@ -7,6 +7,7 @@ import type { Selection } from "../model/selection";
 import { useApp, type App } from "../state/context";
 import { TextCell } from "./grid";
 import { brief } from "../words/words";
+import { Dot } from "./dot";
 
 export const GROUPINGS: Readonly<Record<Grouping, string>> = { both: "Class and place", class: "Class", site: "Place", age: "Age" };
 
@@ -20,7 +21,7 @@ export function PlaceCell({ of }: { of: number }) {
   const place = of < 0 ? "" : brief(names.place(of));
   return (
     <div role="gridcell" class="cell-name" title={of < 0 ? "" : `${brief(names.name(of))} ${place}`}>
-      {of >= 0 && <i class={`dot origin-${names.origin(of)}`} />}
+      {of >= 0 && <Dot of={of} />}
       {of < 0 ? "(not known)" : brief(names.name(of))}
       <span class="tree-place">{place}</span>
     </div>

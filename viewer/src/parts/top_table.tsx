@@ -7,7 +7,8 @@ import { useApp } from "../state/context";
 import { sureness } from "./frame_facts";
 import { matchStep, nextMatch } from "../words/matches";
 import { menuPlace, nextPlace, reveal, topOf, useRows, WeightCell } from "./table_parts";
-import { ORIGIN_WORDS, brief } from "../words/words";
+import { codeWord, brief } from "../words/words";
+import { Dot } from "./dot";
 
 const ORDERS: readonly (readonly [order: TopOrder, name: string])[] = [
   ["self", "Self"],
@@ -123,7 +124,6 @@ function Row({ row, place, lit, active, marked, narrow, onOpen, onMenu }: RowPro
   const { names } = model;
   const type = model.type(state.selection);
   const all = sums.total(state.selection);
-  const origin = names.origin(row.function);
   const classes = ["table-row", lit && "lit", active && "active", marked && "marked"].filter(Boolean).join(" ");
   return (
     <div
@@ -138,8 +138,8 @@ function Row({ row, place, lit, active, marked, narrow, onOpen, onMenu }: RowPro
     >
       <WeightCell kind="self" type={type} weight={row.self} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row.self)}`} />
       <WeightCell kind="total" type={type} weight={row.total} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row.total)}`} />
-      <div role="gridcell" class="cell-name" title={`${brief(names.name(row.function))} (${ORIGIN_WORDS[origin]})`}>
-        <i class={`dot origin-${origin}`} />
+      <div role="gridcell" class="cell-name" title={`${brief(names.name(row.function))} (${codeWord(model, row.function)})`}>
+        <Dot of={row.function} />
         {brief(names.name(row.function))}
       </div>
       {!narrow && (

@@ -6,7 +6,8 @@ import type { Range } from "../model/selection";
 import type { Call } from "../model/time";
 import type { Tree } from "../model/tree";
 import { paintAxis } from "./axis";
-import { BOX, boxColor } from "./flame_picture";
+import type { Coloring } from "./coloring";
+import { BOX } from "./flame_picture";
 import { fitted, widthOf } from "./lettering";
 import { nextMatch } from "../words/matches";
 import type { Picture, Surface } from "./surface";
@@ -58,6 +59,7 @@ export class ChartPicture implements Picture {
     lanes: readonly Lane[],
     private readonly tree: Tree,
     private readonly names: Names,
+    private readonly coloring: Coloring,
     private readonly matched: Uint8Array | null,
     readonly range: Range,
     readonly width: number,
@@ -199,7 +201,7 @@ export class ChartPicture implements Picture {
     const gap = width > 3 ? 1 : 0;
     const of = this.tree.functions[call.node]!;
     const lit = this.matched?.[call.node] === 1;
-    let color = lit ? colors.lit : boxColor(colors, this.names, of);
+    let color = lit ? colors.lit : this.coloring.box(colors, of);
     if (this.matched && !lit) color = mix(color, colors.background, 0.62);
     surface.rect(left, y, Math.max(0.5, width - gap), BOX - 1, color);
     if (this.names.isLeaf(of) && width > 1) surface.hatch(left, y, width - gap, BOX - 1);

@@ -1,10 +1,12 @@
 // The picture of a flame graph: the positions and the look of its boxes.
 
 import type { Boxes } from "../model/flame";
+import { foldText } from "../model/folds";
 import type { Names } from "../model/names";
 import type { Stacks } from "../model/model";
 import { percent } from "../model/units";
-import { fitted, widthOf } from "./lettering";
+import type { Coloring } from "./coloring";
+import { beginning, fitted, widthOf } from "./lettering";
 import { nextMatch } from "../words/matches";
 import type { Picture, Surface } from "./surface";
 import { mix, theme, type Theme } from "./theme";
@@ -19,13 +21,16 @@ export interface Look {
   /** Returns the text after the name; empty for none. */
   remark(node: number): string;
   isHatched(node: number): boolean;
+  /** Returns the text of a box with a folded chain. */
+  folded?(node: number, last: number): string;
 }
 
 /** Returns the look that shows whose code each function is. */
-export function ownLook(stacks: Stacks, names: Names): Look {
+export function ownLook(stacks: Stacks, names: Names, coloring: Coloring, tool: string | null): Look {
   const { functions } = stacks.tree;
   return {
-    color: (theme, node) => boxColor(theme, names, functions[node]!),
+    folded: (node, last) => foldText(stacks.tree, names, node, last, tool),
+    color: (theme, node) => coloring.box(theme, functions[node]!),
     remark: () => "",
     isHatched: (node) => names.isLeaf(functions[node]!),
   };
@@ -43,12 +48,21 @@ export class FlamePicture implements Picture {
     private readonly names: Names,
     readonly width: number,
     private readonly up: boolean,
-    private readonly look: Look = ownLook(stacks, names),
+    private readonly look: Look,
   ) {
     this.height = Math.max(1, boxes.depths) * BOX;
     const rows: number[][] = Array.from({ length: boxes.depths }, () => []);
     for (let box = 0; box < boxes.count; box++) rows[boxes.depth[box]!]!.push(box);
     this.rows = rows.map((row) => Int32Array.from(row).sort((one, other) => boxes.left[one]! - boxes.left[other]!));
+  }
+
+  /** Returns whether a chain is folded into a box. */
+  isFold(box: number): boolean {
+    return this.boxes.folded[box] === 1;
+  }
+
+  foldText(box: number): string {
+    return this.look.folded?.(this.boxes.node[box]!, this.boxes.last[box]!) ?? "";
   }
 
   /** Returns the top of a row, px. */
@@ -105,14 +119,15 @@ export class FlamePicture implements Picture {
     const of = this.stacks.tree.functions[node]!;
     const gap = width > 3 ? 1 : width > 1.2 ? 0.4 : 0;
     const matched = searching && this.stacks.matched![node] === 1;
-    let color = matched ? colors.lit : this.look.color(colors, node);
+    const isFolded = this.isFold(box);
+    let color = matched ? colors.lit : isFolded ? colors.folded : this.look.color(colors, node);
     if (searching && !matched) color = mix(color, colors.background, 0.62);
     surface.rect(left, top, Math.max(0.4, width - gap), BOX - 1, color);
-    if (width > 1 && this.look.isHatched(node)) surface.hatch(left, top, width - gap, BOX - 1);
+    if (width > 1 && !isFolded && this.look.isHatched(node)) surface.hatch(left, top, width - gap, BOX - 1);
     if (width < TEXT_LEAST) return;
     const room = width - gap - 2 * PAD;
     const name = node === 0 ? this.rootText() : this.names.name(of);
-    const text = withRemark(name, this.look.remark(node), room);
+    const text = isFolded ? beginning(this.foldText(box), room) : withRemark(name, this.look.remark(node), room);
     if (text) surface.text(left + PAD, top + BOX / 2, text, matched ? colors.background : colors.boxText);
   }
 
@@ -141,12 +156,4 @@ function withRemark(name: string, remark: string, room: number): string {
   if (remark === "" || text === "") return text;
   const shorter = fitted(name, room - widthOf(`  ${remark}`));
   return shorter === "" || shorter.endsWith("…") ? text : `${shorter}  ${remark}`;
-}
-
-/** Returns the colour of a function by its origin; the shade depends on its name. */
-export function boxColor(colors: Theme, names: Names, of: number): string {
-  if (of < 0) return colors.origins.synthetic[2]!;
-  if (names.isLeaf(of)) return colors.origins.synthetic[2]!;
-  const shades = colors.origins[names.origin(of)];
-  return shades[names.mark(of) % shades.length]!;
 }

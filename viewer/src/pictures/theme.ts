@@ -1,6 +1,7 @@
 // The colours of the pictures, taken from the style sheet, so that they follow the system's light or dark mode.
 
 import type { Origin } from "../model/facts";
+import { GEMS } from "./coloring";
 
 export interface Theme {
   readonly text: string;
@@ -11,9 +12,11 @@ export interface Theme {
   /** The colour of search matches. */
   readonly lit: string;
   readonly hatch: string;
+  /** The colour of a box with a folded chain. */
+  readonly folded: string;
   readonly boxText: string;
-  /** The shades of each origin, so that neighbours differ. */
-  readonly origins: Readonly<Record<Origin, readonly string[]>>;
+  /** The shades of each kind of code, so that neighbours differ. */
+  readonly kinds: Readonly<Record<string, readonly string[]>>;
   /** The colour of each state, by its word. */
   readonly states: Readonly<Record<string, string>>;
   readonly marker: string;
@@ -78,6 +81,7 @@ function read(): Theme {
     accent: color("accent"),
     lit: color("lit"),
     hatch: color("hatch"),
+    folded: mix(background, color("line"), 0.55),
     boxText: color("box-text"),
     marker: color("marker"),
     same: color("same"),
@@ -85,7 +89,7 @@ function read(): Theme {
     less: color("less"),
     added: color("added"),
     gone: color("gone"),
-    origins: Object.fromEntries(ORIGINS.map((it) => [it, shades(color(it))])) as Record<Origin, string[]>,
+    kinds: Object.fromEntries([...ORIGINS, ...Array.from({ length: GEMS }, (_, place) => `package-${place}`)].map((it) => [it, shades(color(it))])),
     states: Object.fromEntries(STATES.map((it) => [it, color(`state-${it}`)])),
     heat: ramp(empty, color("heat")),
     litHeat: ramp(mix(empty, color("lit"), 0.35), color("lit")),

@@ -5,6 +5,7 @@ import { useContext } from "preact/hooks";
 import type { Model } from "../model/model";
 import type { Store } from "./store";
 import type { Sums } from "./sums";
+import type { Coloring } from "../pictures/coloring";
 import type { Picture } from "../pictures/surface";
 import type { State } from "./view";
 
@@ -20,12 +21,16 @@ export interface App {
   readonly sums: Sums;
   readonly store: Store;
   readonly state: State;
+  /** The colours of functions. */
+  readonly coloring: Coloring;
   /** The packed bytes of the profile. */
   readonly file: Uint8Array<ArrayBuffer>;
   /** The exports of the view that is shown; each view sets its own. */
   readonly exported: { current: Export | null };
   /** Opens the menu of a function at a position in the window. */
   readonly openMenu: (target: MenuTarget) => void;
+  /** Lets the user choose a file to compare with; `null` where that is not possible. */
+  readonly compare: (() => void) | null;
   /** Shows a short sentence at the edge of the page. */
   readonly say: (text: string) => void;
 }

@@ -2,7 +2,6 @@
 
 import type { Finding } from "../model/facts";
 import type { Model } from "../model/model";
-import { clean } from "../model/names";
 import { exactly } from "../model/search";
 import { everything, type Selection } from "../model/selection";
 import type { Sums } from "./sums";
@@ -16,8 +15,13 @@ const STATES: Readonly<Record<string, readonly string[]>> = {
   blocked: ["blocked"],
 };
 
-/** Returns the selection of a finding; `null` for a finding about the whole profile. */
+/** Returns the selection of a finding; `null` for one that selects nothing by itself. */
 export function selectionOf(finding: Finding, model: Model, sums: Sums): Selection | null {
+  const selection = found(finding, model, sums);
+  return selection && isShown(selection, everything(model.profile)) ? null : selection;
+}
+
+function found(finding: Finding, model: Model, sums: Sums): Selection | null {
   const { profile } = model;
   const whole = everything(profile);
   const type = profile.types.findIndex((it) => it.name === finding.type);
@@ -27,13 +31,38 @@ export function selectionOf(finding: Finding, model: Model, sums: Sums): Selecti
     return { ...selection, idle: true, threads: threads.size > 0 ? threads : null };
   }
   if (finding.kind === "trust") return null;
-  const search = finding.name === null ? "" : exactly(clean(finding.name));
+  const search = finding.function === null ? "" : searchFor(finding.function, model);
   const blame = profile.types.findIndex((it) => it.name === "gvl_blame");
   // The finding names the function that held the GVL. It is not on the stacks of those that waited, but has their time as a
   // weight of its own.
   if (finding.kind === "gvl" && finding.name !== null && blame >= 0) return { ...whole, type: blame, search };
   const states = (STATES[finding.kind] ?? []).map((it) => profile.states.indexOf(it)).filter((it) => it >= 0);
   return { ...selection, states: states.length > 0 ? new Set(states) : null, search };
+}
+
+/** Returns the search for one function: by its name, or by its place where several functions share the name. */
+export function searchFor(of: number, { names }: Model): string {
+  const name = names.name(of);
+  const place = names.place(of);
+  const rank = names.rank[of]!;
+  const isShared = [rank - 1, rank + 1].some((it) => names.ordered[it] !== undefined && names.name(names.ordered[it]!) === name);
+  return exactly(isShared && place !== "" && place !== "<cfunc>" ? place : name);
+}
+
+/** Returns the functions from the root to the heaviest call of a function; empty if it is on no stack. */
+export function pathOf(of: number | null, selection: Selection, sums: Sums): number[] {
+  const { tree, weighed } = sums.stacks(selection);
+  let heaviest = 0;
+  for (let node = 1; node < tree.count; node++) {
+    if (tree.functions[node] !== of || tree.outermost[node] === 0) continue;
+    if (heaviest === 0 || weighed.total(node) > weighed.total(heaviest)) heaviest = node;
+  }
+  return weighed.total(heaviest) > 0 ? tree.path(heaviest).map((it) => tree.functions[it]!) : [];
+}
+
+/** Returns whether a person selected a part of the profile by time, thread, label or marker. Findings do not follow that. */
+export function isPart({ range, threads, labels, within }: Selection): boolean {
+  return range !== null || threads !== null || labels.size > 0 || within !== null;
 }
 
 /** Returns whether a selection is that of a finding. */

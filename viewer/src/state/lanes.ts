@@ -4,6 +4,7 @@ import type { Profile, Timeline } from "../model/profile";
 import { firstAfter, type Range } from "../model/selection";
 
 const MOST_KEPT = 20;
+const TICKS = 2_001; // events from which the length of a tick is known
 
 interface Lane {
   readonly time: Float64Array;
@@ -11,6 +12,8 @@ interface Lane {
   readonly weights: Float64Array;
   /** The largest weight of an event. */
   readonly longest: number;
+  /** The median weight of an event. */
+  readonly tick: number;
 }
 
 export class Lanes {
@@ -31,6 +34,12 @@ export class Lanes {
     const columns = types.map((_, index) => (index === type ? weights.subarray(begin, end) : null));
     const part = { count: end - begin, dropped: timeline.dropped, time: time.subarray(begin, end), row: row.subarray(begin, end), weights: columns };
     return { ...this.profile, timeline: part };
+  }
+
+  /** Returns the median weight of the events of a thread whose lane is known, ns; 0 if it is not time. */
+  tick(thread: number, type: number): number {
+    const lane = this.known.get(`${thread} ${type}`);
+    return lane && this.profile.types[type]!.unit === "nanoseconds" ? lane.tick : 0;
   }
 
   private lane(timeline: Timeline, thread: number, type: number, only: Uint8Array | null): Lane {
@@ -56,12 +65,13 @@ function laneOf(profile: Profile, { count, time, row, weights }: Timeline, threa
     events[found++] = event;
     longest = Math.max(longest, column[event]!);
   }
-  const lane = { time: new Float64Array(found), row: new Uint32Array(found), weights: new Float64Array(found), longest };
+  const lane = { time: new Float64Array(found), row: new Uint32Array(found), weights: new Float64Array(found), longest, tick: 0 };
   for (let at = 0; at < found; at++) {
     const event = events[at]!;
     lane.time[at] = time[event]!;
     lane.row[at] = row[event]!;
     lane.weights[at] = column[event]!;
   }
-  return lane;
+  const sorted = lane.weights.slice(0, TICKS).sort();
+  return { ...lane, tick: sorted[sorted.length >> 1] ?? 0 };
 }

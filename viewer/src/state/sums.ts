@@ -11,6 +11,9 @@ import { Lanes } from "./lanes";
 
 const IDLE_SHARE = 0.95; // of its wall-clock time, from which a thread is idle
 
+const NEAR_MS = 20; // the longest such time
+const NEAR = 4; // ticks of a thread that had no CPU, between two samples of the same call
+
 const MOST_KEPT = 6; // selections, as the sums of one can take many megabytes
 
 /** Activity over time, and whether it omits waiting. */
@@ -122,7 +125,7 @@ export class Sums {
     const { tree } = this.stacks(selection);
     const least = (range.to - range.from) / columns;
     const profile = this.lanes.part(thread, selection.type, range, this.model.only(selection));
-    return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least, least);
+    return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least, Math.max(least, Math.min(NEAR_MS * 1e6, this.lanes.tick(thread, selection.type) * NEAR)));
   }
 
   /** Returns the sample type of tracks: wall-clock time instead of CPU time, if it was measured. */
@@ -170,6 +173,30 @@ export class Sums {
       });
       return [...values].sort((one, other) => other[1] - one[1]);
     });
+  }
+
+  /** Returns the functions that findings would name, the app's before others, by their weight in the selection. */
+  hottest(selection: Selection): { readonly function: number; readonly weight: number }[] {
+    const { model } = this;
+    return this.kept(selection, "hottest", () => {
+      const transforms = selection.transforms;
+      const sites = model.owners(transforms, "site");
+      const weights = new Map<number, number>();
+      model.rowWeights(selection).forEach((weight, row) => weight > 0 && sites[row]! >= 0 && weights.set(sites[row]!, (weights.get(sites[row]!) ?? 0) + weight));
+      return Array.from(weights, ([of, weight]) => ({ function: of, weight })).sort((one, other) => other.weight - one.weight || one.function - other.function);
+    });
+  }
+
+  /** Returns the gems and libraries in which most time was spent, the heaviest first, without those of the app. */
+  gems(most: number): string[] {
+    const { model } = this;
+    const weights = new Map<string, number>();
+    const sites = model.owners([], "code");
+    model.rowWeights(everything(model.profile)).forEach((weight, row) => {
+      const name = sites[row]! < 0 || model.names.isOwn(sites[row]!) ? "" : model.names.package(sites[row]!);
+      if (weight > 0 && name !== "") weights.set(name, (weights.get(name) ?? 0) + weight);
+    });
+    return [...weights].sort((one, other) => other[1] - one[1]).slice(0, most).map(([name]) => name);
   }
 
   /** Returns the threads that were idle nearly all of their time. */

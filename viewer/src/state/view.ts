@@ -1,6 +1,5 @@
 // The way in which the selection is shown: the view, and the place in it.
 
-import { hasLabels } from "../model/groups";
 import type { Model } from "../model/model";
 import type { Range, Selection } from "../model/selection";
 import type { TopOrder } from "../model/top";
@@ -33,7 +32,7 @@ export const TAB_NAMES: Readonly<Record<Tab, string>> = {
   tree: "Call tree",
   sandwich: "Sandwich",
   gvl: "GVL",
-  labels: "Labels",
+  labels: "Groups",
   memory: "Memory",
   gc: "GC",
   source: "Source",
@@ -49,7 +48,6 @@ function missing({ profile, isTwoSided }: Model): ReadonlySet<Tab> {
   const has = (type: string) => (profile.rows.weights[profile.types.findIndex((it) => it.name === type)] ?? []).some((it) => it > 0);
   const none: Partial<Record<Tab, boolean>> = {
     gvl: !has("gvl_blame"),
-    labels: !hasLabels(profile),
     gc: !profile.states.includes("gc"),
     source: !profile.frames.line.some((it) => it > 0),
     memory: !has("alloc_objects") && !has("inuse_objects"),
@@ -70,6 +68,12 @@ export function tabsOf(model: Model, selection: Selection): readonly Tab[] {
 export function shownTab(model: Model, { selection, view }: State): Tab {
   const tabs = tabsOf(model, selection);
   return tabs.includes(view.tab) ? view.tab : FIRST_VIEW.tab;
+}
+
+/** Returns whether functions are coloured by gem: if that was chosen, or if the program has no code of an app. */
+export function isByGem({ facts }: Model, { picks }: View): boolean {
+  const isDefault = facts.tool !== null || !facts.classes.includes("a");
+  return picks["colors"] ? picks["colors"] === "gem" : isDefault;
 }
 
 /** Returns the view of a new page. */
@@ -142,7 +146,7 @@ export function toWords(view: View, model: Model): Record<string, string> {
   if (view.total) words["viewTotal"] = "1";
   if (view.widths !== FIRST_VIEW.widths) words["viewWidths"] = view.widths;
   if (view.lanes) words["viewThreads"] = [...view.lanes].map((it) => profile.threads[it]!.nativeId).join(" ");
-  for (const [name, value] of Object.entries(view.picks)) words[`${PICK}${name}`] = value;
+  for (const [name, value] of Object.entries(view.picks)) if (value !== "") words[`${PICK}${name}`] = value;
   return words;
 }
 

@@ -55,8 +55,8 @@ function Chart() {
       calls: sums.calls(selection, thread, range, view.width * devicePixelRatio),
       markers: model.profile.markers.filter((it) => it.thread === thread && it.start <= range.to && it.start + it.duration >= range.from),
     }));
-    return new ChartPicture(found, tree, model.names, matched, range, view.width);
-  }, [rows, tree, selection.search, lanes.join(), range.from, range.to, view.width]);
+    return new ChartPicture(found, tree, model.names, app.coloring, matched, range, view.width);
+  }, [rows, tree, selection.search, lanes.join(), range.from, range.to, view.width, app.coloring]);
   usePaint(canvas, view, (surface) => picture.paint(surface, top, top + view.height), [picture, top, view]);
   useExport(() => treeText(app, "down", []), () => picture);
 

@@ -11,6 +11,7 @@ import { WeightCell } from "../parts/table_parts";
 import { useExport } from "../parts/export";
 import { TimeLines } from "../parts/time_lines";
 import { brief } from "../words/words";
+import { Dot } from "../parts/dot";
 
 const NS = { name: "", unit: "nanoseconds" };
 
@@ -116,7 +117,7 @@ function Causes({ causes, total, type }: { causes: readonly Cause[]; total: numb
       width: "minmax(0, 2fr)",
       cell: (it) => (
         <div role="gridcell" class="cell-name" title={it.site < 0 ? "Causes are known from Ruby 3.3 on" : `${brief(names.name(it.site))} ${brief(names.place(it.site))}`}>
-          {it.site >= 0 && <i class={`dot origin-${names.origin(it.site)}`} />}
+          {it.site >= 0 && <Dot of={it.site} />}
           {it.site < 0 ? "(not known)" : brief(names.name(it.site))}
           <span class="tree-place">{it.site < 0 ? "" : brief(names.place(it.site))}</span>
         </div>

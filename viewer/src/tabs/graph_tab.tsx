@@ -14,6 +14,7 @@ export function GraphTab() {
   const app = useApp();
   const { store, state } = app;
   const { shape, zoom } = state.view;
+  const folds = state.view.picks["folds"] !== "off";
   const picture = useRef<Picture | null>(null);
   const direction = shape === "inverted" ? "up" : "down";
   useExport(() => treeText(app, direction, zoom), () => picture.current);
@@ -27,6 +28,9 @@ export function GraphTab() {
             </button>
           ))}
         </div>
+        <button class="toggle" aria-pressed={folds} title="Show calls that take all the time of their caller as one box, until it is clicked" onClick={() => store.pick("folds", folds ? "off" : "")}>
+          Fold chains
+        </button>
         <Crumbs />
         <Legend />
       </div>
@@ -35,6 +39,7 @@ export function GraphTab() {
         direction={direction}
         up={shape === "flame"}
         zoom={zoom}
+        folds={folds}
         onZoom={(path) => store.show({ zoom: path })}
         onPicture={(it) => void (picture.current = it)}
       />

@@ -1,7 +1,7 @@
-// Weight by the values of a label, such as endpoints and jobs, and by markers: their number, their mean, and the longest. A
-// click selects.
+// Weight by the values of a label, such as endpoints and jobs, by gem and file, and by markers: their number, their mean, and
+// the longest. A click selects.
 
-import { groupings, groups, MARKERS, STATE, tallies, THREAD, valuesOf, type Group } from "../model/groups";
+import { FILE, GEM, groupings, groups, MARKERS, STATE, tallies, THREAD, valuesOf, valuesOfFunctions, type Group } from "../model/groups";
 import { clean } from "../model/names";
 import { amount, count, duration, percent } from "../model/units";
 import { markerSums, type MarkerSum } from "../model/within";
@@ -13,7 +13,9 @@ import type { State } from "../state/view";
 import { brief, stateWord, threadName } from "../words/words";
 
 const MS = 1e6;
-const WORDS: Readonly<Record<string, string>> = { [MARKERS]: "Markers", [THREAD]: "Threads", [STATE]: "States" };
+const WORDS: Readonly<Record<string, string>> = { [MARKERS]: "Markers", [GEM]: "Gems", [FILE]: "Files", [THREAD]: "Threads", [STATE]: "States" };
+
+const COLUMNS: Readonly<Record<string, string>> = { [THREAD]: "Thread", [STATE]: "State", [GEM]: "Gem", [FILE]: "File" };
 
 export function LabelsTab() {
   const { model, sums, store, state } = useApp();
@@ -63,7 +65,7 @@ function Values({ label }: { label: string }) {
   const hasRequests = rows.some((it) => it.requests);
   const columns: Column<Group>[] = [
     { name: "Total", kind: "cell-total", width: "min(150px, 24vw)", cell: (it) => <WeightCell kind="total" type={type} weight={it.weight} all={all} /> },
-    { name: label === THREAD ? "Thread" : label === STATE ? "State" : brief(clean(label)), kind: "cell-name", width: "minmax(0, 3fr)", cell: (it) => <TextCell kind="cell-name" text={text(it.value)} /> },
+    { name: COLUMNS[label] ?? brief(clean(label)), kind: "cell-name", width: "minmax(0, 3fr)", cell: (it) => <TextCell kind="cell-name" text={text(it.value)} /> },
     ...(hasRequests ? REQUESTS : []),
     { name: "Mostly in", kind: "cell-place", width: "minmax(0, 3fr)", wide: true, cell: (it) => <TextCell kind="cell-place" text={it.heaviest < 0 ? "" : `${percent(it.own, it.weight)}  ${brief(names.name(it.heaviest))}`} /> },
   ];
@@ -72,9 +74,11 @@ function Values({ label }: { label: string }) {
   const chosen = (value: string) => {
     if (label === THREAD) return selection.threads?.has(indexOf(value)) ?? false;
     if (label === STATE) return selection.states?.has(indexOf(value)) ?? false;
+    if (label === GEM || label === FILE) return selection.search !== "" && selection.search === searchFor(label, value);
     return selection.labels.get(label)?.has(value) ?? false;
   };
   const open = ({ value }: Group, several: boolean) => {
+    if (label === GEM || label === FILE) return store.select({ search: chosen(value) ? "" : searchFor(label, value) });
     const next = new Set(several || chosen(value) ? rows.filter((it) => chosen(it.value)).map((it) => it.value) : []);
     if (!next.delete(value)) next.add(value);
     if (label === THREAD) return store.select({ threads: next.size === 0 ? null : new Set([...next].map(indexOf)) });
@@ -99,6 +103,14 @@ const REQUESTS: readonly Column<Group>[] = [
   { name: "Largest", kind: "cell-number", width: "min(84px, 18vw)", cell: (it) => <TextCell kind="cell-number" text={it.requests ? duration(it.requests.largest) : ""} /> },
 ];
 
+/** Returns the search for the functions of a gem or a file; empty if there is none. */
+function searchFor(by: string, value: string): string {
+  const literal = clean(value).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  if (value === "" || value === "(app)") return "";
+  if (by === FILE) return `^${literal}:\\d+$`;
+  return value === "(ruby)" ? "^ruby:" : `^(gem|ruby):${literal}[/.]`;
+}
+
 /** Returns the values of a label under the selection, including those that are not chosen. */
 function valuesUnder({ model, sums, state }: App, label: string): Group[] {
   const { selection } = state;
@@ -111,6 +123,11 @@ function valuesUnder({ model, sums, state }: App, label: string): Group[] {
     const leaves = model.owners(selection.transforms, "leaf");
     if (label === THREAD) return groups(weights, leaves, (row) => [String(profile.rows.thread[row])], new Map());
     if (label === STATE) return groups(weights, leaves, (row) => [String(profile.rows.state[row])], new Map());
+    if (label === GEM || label === FILE) {
+      const named = sums.once(`values ${label}`, () => valuesOfFunctions(profile, model.names, model.facts, label));
+      const sites = model.owners(selection.transforms.filter((it) => it.kind === "focus" || it.kind === "drop"), "code");
+      return groups(weights, leaves, (row) => [model.names.isSite(sites[row]!) ? named[sites[row]!]! : ""], new Map());
+    }
     const values = valuesOf(profile, label);
     return groups(weights, leaves, (row) => values[profile.rows.labels[row]!]!, tallies(profile.requests, label));
   });

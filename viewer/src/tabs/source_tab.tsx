@@ -8,6 +8,7 @@ import { Grid, TextCell, type Column } from "../parts/grid";
 import { WeightCell } from "../parts/table_parts";
 import { useExport } from "../parts/export";
 import { brief } from "../words/words";
+import { Dot } from "../parts/dot";
 
 const HEAT = 0.5; // the opacity of the heaviest line
 
@@ -34,7 +35,7 @@ export function SourceTab() {
   const lines = sums.once("lines", () => new Lines(model.profile));
   const { self, total } = sums.of(selection, "lines", () => lines.sums(model.rowWeights(selection)));
   const files = sums.of(selection, "files", () => filesOf(app, lines, self, total));
-  const open = files.find((it) => it.path === view.picks["file"]) ?? files[0];
+  const open = files.find((it) => it.path === view.picks["file"]) ?? files.find((it) => it.path === heaviestFile(app)) ?? files[0];
   useExport(() => (open ? textOf(app, lines, open, self, total) : ""), () => null);
   if (!open) return <p class="empty">Nothing that is selected has lines.</p>;
   const source = model.facts.sources?.[open.path];
@@ -154,7 +155,7 @@ function Side({ label, related, total }: { label: string; related: readonly Rela
         const place = [names.path(functionOf(it)), lineOf(it) || ""].filter((part) => part !== "").join(":");
         return (
           <div role="gridcell" class="cell-name" title={`${brief(names.name(functionOf(it)))} ${brief(place)}`}>
-            <i class={`dot origin-${names.origin(functionOf(it))}`} />
+            <Dot of={functionOf(it)} />
             {brief(names.name(functionOf(it)))}
             <span class="tree-place">{brief(place)}</span>
           </div>
@@ -167,7 +168,7 @@ function Side({ label, related, total }: { label: string; related: readonly Rela
 
 /** Returns the files with lines that have weight, the app's first, ordered by the weight of their own lines. */
 function filesOf({ model }: App, lines: Lines, self: Float64Array, total: Float64Array): File[] {
-  const isApp = new Set(model.profile.functions.path.filter((_, of) => model.names.origin(of) === "app"));
+  const isApp = new Set(model.profile.functions.path.filter((_, of) => model.names.isOwn(of)));
   const files = new Map<number, File>();
   for (let line = 0; line < lines.count; line++) {
     if (total[line] === 0) continue;
@@ -198,4 +199,14 @@ function textOf({ model, state }: App, lines: Lines, file: File, self: Float64Ar
   const type = model.type(state.selection);
   const text = rowsOf(lines, file, self, total, 0).map((it) => `${amount(type, it.total).padStart(10)} ${amount(type, it.self).padStart(10)} ${String(it.number).padStart(6)}`);
   return `${clean(file.path)}\n${text.join("\n")}\n`;
+}
+
+/** Returns the path of the file with most of the selection: that of the functions that a finding would name. */
+function heaviestFile({ model, sums, state }: App): string | undefined {
+  const weights = new Map<string, number>();
+  for (const { function: of, weight } of sums.hottest(state.selection)) {
+    const path = model.profile.functions.path[of] ?? "";
+    weights.set(path, (weights.get(path) ?? 0) + weight);
+  }
+  return [...weights].sort((one, other) => other[1] - one[1])[0]?.[0];
 }

@@ -9,6 +9,7 @@ import { useExport } from "../parts/export";
 import { callsSomething, heaviestFirst, treeLine } from "../parts/texts";
 import { menuPlace, nextPlace, reveal, topOf, useRows, WeightCell } from "../parts/table_parts";
 import { brief } from "../words/words";
+import { Dot } from "../parts/dot";
 
 const ROOT = 0;
 const HOT = 0.5; // the share of its caller from which a callee is expanded automatically
@@ -122,7 +123,7 @@ function CallTree({ stacks }: { stacks: Stacks }) {
                 <span class="twist" aria-hidden="true">
                   {line.hasMore ? (open.has(node) ? "▾" : "▸") : ""}
                 </span>
-                <i class={model.names.isLeaf(function_) ? "dot hatched" : `dot origin-${model.names.origin(function_)}`} />
+                {model.names.isLeaf(function_) ? <i class="dot hatched" /> : <Dot of={function_} />}
                 {node === 0 ? "all" : brief(model.names.name(function_))}
                 <span class="tree-place">{brief(model.names.place(function_))}</span>
               </div>

@@ -28,6 +28,14 @@ export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
   synthetic: "other",
 };
 
+/** Describes whose code a function is: `app`, or the gem or library with its origin. */
+export function codeWord({ names, facts }: Model, of: number): string {
+  if (names.isOwn(of)) return facts.tool ?? ORIGIN_WORDS.app;
+  const name = brief(names.package(of));
+  const origin = ORIGIN_WORDS[names.origin(of)];
+  return name === "" ? origin : `${name} (${origin})`;
+}
+
 const TYPE_WORDS: Readonly<Record<string, string>> = {
   cpu: "CPU time",
   wall: "wall clock time",
@@ -35,6 +43,10 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   gvl_wait: "waits for the GVL",
   gvl_blame: "held the GVL while others waited",
   gc: "garbage collection",
+  alloc_objects: "allocated objects",
+  alloc_space: "allocated bytes",
+  inuse_objects: "live objects",
+  inuse_space: "live bytes",
 };
 
 /** Returns as much of a text as can be read on screen: names can have a million characters. */

@@ -67,6 +67,9 @@ impl Origin {
             let gem = inside.split('/').next().unwrap_or(inside);
             return if RAILS.contains(&gem) { Self::Rails } else { Self::Gem };
         }
+        if trim_paths::is_distributions_gem(path) {
+            return Self::Gem;
+        }
         let ruby = path.starts_with("<internal:")
             || path.starts_with("ruby:")
             || trim_paths::in_ruby(path).is_some();
@@ -122,7 +125,10 @@ mod tests {
             ("gem:actionview/lib/a.rb", Origin::Rails),
             ("/usr/lib/ruby/3.1.0/set.rb", Origin::Ruby),
             ("/usr/lib/x86_64-linux-gnu/ruby/3.1.0/json/ext/parser.so", Origin::Ruby),
-            ("/usr/lib/x86_64-linux-gnu/ruby/vendor_ruby/3.1.0/msgpack/msgpack.so", Origin::Ruby),
+            ("/usr/lib/x86_64-linux-gnu/ruby/vendor_ruby/3.1.0/msgpack/msgpack.so", Origin::Gem),
+            ("/usr/lib/ruby/vendor_ruby/puppet/util.rb", Origin::Gem),
+            ("/usr/lib/ruby/vendor_ruby/rubygems/core_ext/kernel_require.rb", Origin::Ruby),
+            ("<internal:/usr/lib/ruby/vendor_ruby/rubygems/core_ext/kernel_require.rb>", Origin::Ruby),
             (
                 "/usr/lib/ruby/gems/3.1.0/extensions/x86_64-linux/3.1.0/debug-1.4.0/debug/debug.so",
                 Origin::Gem,

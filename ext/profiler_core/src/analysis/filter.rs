@@ -2,6 +2,7 @@
 //! removed.
 
 use super::code_origin::Origin;
+use super::sites::{Class, Sites};
 use super::sum::Sum;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Node, Note, Profile, Requests, Thread};
@@ -18,7 +19,7 @@ pub struct Filter {
     pub ignore: Vec<FunctionId>,
     /// Remove these functions from stacks; their weight goes to their callers.
     pub hide: Vec<FunctionId>,
-    /// Remove all code that is not the app's from stacks, as with `hide`.
+    /// Remove all code that is not the app's, or the installed tool's, from stacks, as with `hide`.
     pub app_only: bool,
     /// Keep only rows of these threads, which are places in [`Profile::threads`].
     pub threads: Option<Vec<usize>>,
@@ -47,8 +48,10 @@ pub fn filter(profile: &Profile, by: &Filter) -> Profile {
     });
     let mut hide = set(profile, &by.hide);
     if by.app_only {
-        for (hide, function) in hide.iter_mut().zip(&profile.functions) {
-            *hide |= !matches!(Origin::of(function), Origin::App | Origin::Synthetic);
+        let sites = Sites::of(profile);
+        for ((hide, function), class) in hide.iter_mut().zip(&profile.functions).zip(sites.classes()) {
+            let is_apps = matches!(Origin::of(function), Origin::App | Origin::Synthetic);
+            *hide |= !is_apps && *class != Class::App;
         }
     }
     if hide.contains(&true) {

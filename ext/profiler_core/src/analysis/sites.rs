@@ -14,7 +14,7 @@ const LEAST_OF_APP: f64 = 0.05;
 const LOADERS: [&str; 5] = ["rubygems", "bundler", "bootsnap", "zeitwerk", "monitor"];
 
 /// The places of a profile's stacks.
-pub(super) struct Sites<'profile> {
+pub(crate) struct Sites<'profile> {
     profile: &'profile Profile,
     /// The class of each function.
     classes: Vec<Class>,
@@ -24,7 +24,7 @@ pub(super) struct Sites<'profile> {
 
 /// The use of a function as a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(crate) enum Class {
     /// Code of the app.
     App,
     /// Other code in Ruby.
@@ -36,6 +36,16 @@ enum Class {
 }
 
 impl Class {
+    /// Returns the letter for the class in data.
+    pub(crate) fn letter(self) -> char {
+        match self {
+            Self::App => 'a',
+            Self::Ruby => 'r',
+            Self::Inner => 'i',
+            Self::Own => 'p',
+        }
+    }
+
     fn of(function: &Function) -> Self {
         match Origin::of(function) {
             _ if is_profilers(function) => Self::Own,
@@ -60,7 +70,7 @@ pub(super) fn is_executable(function: &Function) -> bool {
 impl<'profile> Sites<'profile> {
     /// Finds the places of `profile`. In an installed tool, the package that its executable runs counts as
     /// the app.
-    pub(super) fn of(profile: &'profile Profile) -> Self {
+    pub(crate) fn of(profile: &'profile Profile) -> Self {
         let classes = profile.functions.iter().map(Class::of).collect();
         let mut sites = Self { profile, classes, tool: None };
         if let Some(tool) = sites.find_tool() {
@@ -109,6 +119,16 @@ impl<'profile> Sites<'profile> {
         }
         let is_tool = (in_app as f64) < all as f64 * LEAST_OF_APP;
         packages.into_iter().max_by_key(|it| it.1).map(|it| it.0).filter(|_| is_tool)
+    }
+
+    /// Returns the class of each function.
+    pub(crate) fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    /// Returns the package that counts as the app of an installed tool.
+    pub(crate) fn tool(&self) -> Option<&str> {
+        self.tool.as_deref()
     }
 
     /// Returns whether the program is an installed tool, so that a gem takes the place of the app.

@@ -82,6 +82,16 @@ pub(super) fn in_ruby(path: &str) -> Option<&str> {
     }
 }
 
+/// Packages that a distribution has beside its gems, but that come with Ruby.
+const OF_RUBY: [&str; 4] = ["rubygems", "rubygems.rb", "bundler", "bundler.rb"];
+
+/// Returns whether the file belongs to a gem that a distribution installs into `vendor_ruby`.
+pub(super) fn is_distributions_gem(path: &str) -> bool {
+    let is_vendors = !path.starts_with("<internal:") && path.contains("/vendor_ruby/");
+    is_vendors
+        && in_ruby(path).is_some_and(|inside| !OF_RUBY.iter().any(|it| inside.split('/').next() == Some(it)))
+}
+
 fn below_architecture(inside: &str) -> Option<&str> {
     inside.split_once('/').filter(|(first, _)| first.contains("-linux-")).map(|(_, rest)| rest)
 }

@@ -27,8 +27,11 @@ use super::{pprof, read, Options};
 use crate::analysis::code_origin::Origin;
 use crate::analysis::findings::{findings, Finding};
 use crate::analysis::idle::idle;
+use crate::analysis::package::package;
+use crate::analysis::sites::Sites;
 use crate::analysis::trim_paths;
 use crate::error::Error;
+use crate::ids::Id;
 use crate::profile::{Function, Profile, SampleType};
 
 const PAGE: &str = include_str!("../../../../viewer/page.html");
@@ -44,7 +47,7 @@ const PLACE: &str = "<!-- PROFILE -->";
 /// type.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
-    let title = options.title_or(profile, of);
+    let title = options.name_of(profile, of);
     let (file, shown) = as_in_file(profile)?;
     write_filled(&Facts::of(&shown, of, title), &[file], out)
 }
@@ -90,6 +93,11 @@ struct Facts<'profile> {
     header: Vec<String>,
     idle: IdleRows,
     origins: Vec<&'static str>,
+    /// A letter for each function: see [`Class::letter`](crate::analysis::sites::Class::letter).
+    classes: String,
+    /// The package that counts as the app of an installed tool.
+    tool: Option<String>,
+    packages: Packages,
     shown: BTreeMap<usize, String>,
     paths: BTreeMap<&'profile str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,9 +113,37 @@ struct Found<'profile> {
     weight: u64,
     share: Option<f64>,
     name: Option<Cow<'profile, str>>,
+    /// The index of the function.
+    function: Option<usize>,
     path: Option<&'profile str>,
     line: Option<u32>,
     command: String,
+}
+
+/// The packages of functions.
+#[derive(Default, Serialize)]
+struct Packages {
+    names: Vec<String>,
+    /// For each function, the index of its package's name; -1 for none.
+    of: Vec<i32>,
+}
+
+impl Packages {
+    fn of<'profile>(functions: impl Iterator<Item = &'profile Function>) -> Self {
+        let mut places: BTreeMap<String, i32> = BTreeMap::new();
+        let mut packages = Self::default();
+        for function in functions {
+            let place = package(&function.path).map_or(-1, |name| {
+                let next = i32::try_from(packages.names.len()).unwrap_or(-1);
+                *places.entry(name).or_insert_with_key(|name| {
+                    packages.names.push(name.clone());
+                    next
+                })
+            });
+            packages.of.push(place);
+        }
+        packages
+    }
 }
 
 #[derive(Default, Serialize)]
@@ -120,6 +156,7 @@ struct IdleRows {
 impl<'profile> Facts<'profile> {
     fn of(profile: &'profile Profile, of: SampleType, title: String) -> Self {
         let idle = idle(profile);
+        let sites = Sites::of(profile);
         let functions = &profile.functions;
         let short = |path: &'profile str| {
             Some((path, trim_paths::path(path, &[]))).filter(|(path, short)| path != short)
@@ -136,6 +173,9 @@ impl<'profile> Facts<'profile> {
                 rows: (0..profile.samples.len()).filter(|row| idle.has(*row)).collect(),
             },
             origins: functions.iter().map(|it| Origin::of(it).name()).collect(),
+            classes: sites.classes().iter().map(|it| it.letter()).collect(),
+            tool: sites.tool().map(str::to_owned),
+            packages: Packages::of(functions.iter()),
             shown: shown_names(functions.iter(), display_name),
             paths: functions.iter().filter_map(|it| short(&it.path)).collect(),
             comparison: None,
@@ -165,6 +205,7 @@ impl<'profile> Found<'profile> {
             weight: finding.weight,
             share: finding.share,
             name: function.map(display_name),
+            function: function.and(finding.place).map(|it| it.function.index()),
             path: function.map(|it| it.path.as_str()),
             line: finding.place.map(|it| it.line).filter(|it| *it > 0),
             command: finding.command,
@@ -201,6 +242,10 @@ mod tests {
         let text = facts["findings"][0]["text"].as_str().unwrap();
         assert!(text.contains("Array#each"), "{text}");
         assert_eq!(facts["origins"].as_array().unwrap().len(), profile.functions.len());
+        assert_eq!(facts["packages"]["of"].as_array().unwrap().len(), profile.functions.len());
+        assert_eq!(facts["classes"].as_str().unwrap().len(), profile.functions.len());
+        let named = usize::try_from(facts["findings"][0]["function"].as_u64().unwrap()).unwrap();
+        assert_eq!(facts["findings"][0]["name"], profile.functions[named].name);
     }
 
     #[test]

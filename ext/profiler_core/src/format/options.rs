@@ -47,6 +47,17 @@ impl Options {
         }
     }
 
+    /// Returns the title or, if there is none, the name of the program's file. A page has the sample type beside
+    /// it.
+    pub(crate) fn name_of(&self, profile: &Profile, of: SampleType) -> String {
+        let program = clean(&profile.meta.program);
+        let is_named = self.title.is_some() || profile.meta.user.contains_key(NAME);
+        match program.rsplit('/').next().filter(|it| !is_named && !it.is_empty()) {
+            Some(file) => file.to_owned(),
+            None => self.title_or(profile, of),
+        }
+    }
+
     /// Returns the time to show in a format that can show only time.
     pub(crate) fn time_of(&self, profile: &Profile) -> Result<SampleType, Error> {
         let missing = || {

@@ -8,9 +8,10 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::{as_in_file, shown_names, write_filled, Facts, VERSION};
+use super::{as_in_file, shown_names, write_filled, Facts, Packages, VERSION};
 use crate::analysis::code_origin::Origin;
-use crate::analysis::diff::{diff, key, Compare, Diff, Key};
+use crate::analysis::diff::{diff, key, Compare, Key};
+use crate::analysis::sites::Sites;
 use crate::analysis::trim_paths;
 use crate::error::Error;
 use crate::format::display::name_in_versions;
@@ -44,7 +45,7 @@ pub fn write_comparison(
     for it in &runs {
         Options { sample_type: Some(of), ..Options::default() }.sample_type_of(it.profile)?;
     }
-    let title = options.title_or(first.profile, of);
+    let title = options.name_of(first.profile, of);
     let files = runs.iter().map(|it| as_in_file(it.profile)).collect::<Result<Vec<_>, _>>()?;
     let (files, shown): (Vec<_>, Vec<_>) = files.into_iter().unzip();
     let united = United::of(&shown);
@@ -75,6 +76,8 @@ struct Changes {
     total: bool,
     absolute: bool,
     summary: String,
+    /// The change of the whole in one sentence.
+    headline: Option<String>,
     /// The probability by function, where it is below 1; the most important first.
     chances: Vec<(usize, f64)>,
 }
@@ -128,11 +131,26 @@ impl<'profile> United<'profile> {
             title,
             of: of.name_and_unit().0,
             origins: self.functions.iter().map(|it| Origin::of(it).name()).collect(),
+            classes: self.classes(shown),
+            packages: Packages::of(self.functions.iter().copied()),
             shown: shown_names(self.functions.iter().copied(), name_in_versions),
             paths: self.functions.iter().filter_map(|it| short(&it.path)).collect(),
             comparison: Some(comparison),
             ..Facts::default()
         }
+    }
+
+    /// Returns the letter of each function's class in the first run that has it.
+    fn classes(&self, shown: &[Profile]) -> String {
+        let mut letters: Vec<Option<char>> = vec![None; self.functions.len()];
+        for profile in shown {
+            for (function, class) in profile.functions.iter().zip(Sites::of(profile).classes()) {
+                if let Some(letter) = letters.get_mut(self.place(function)) {
+                    letter.get_or_insert(class.letter());
+                }
+            }
+        }
+        letters.into_iter().map(|it| it.unwrap_or('i')).collect()
     }
 
     /// Returns the changes of each sample type that all runs have: of self and total weights, as shares and
@@ -152,17 +170,13 @@ impl<'profile> United<'profile> {
                     of: compare.of.name_and_unit().0,
                     total: compare.total,
                     absolute: compare.absolute,
-                    summary: with_headline(&found),
+                    summary: summary(&found),
+                    headline: found.headline(),
                     chances: uncertain.map(|it| (self.place(&it.function), it.chance)).collect(),
                 }
             })
             .collect()
     }
-}
-
-/// Returns the sentences above the table.
-fn with_headline(diff: &Diff) -> String {
-    diff.headline().map_or_else(|| summary(diff), |it| format!("{it}. {}", summary(diff)))
 }
 
 #[cfg(all(test, not(loom)))]

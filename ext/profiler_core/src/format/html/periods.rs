@@ -31,7 +31,7 @@ impl Period {
     pub fn of(profile: &Profile, options: &Options) -> Result<Self, Error> {
         let of = options.sample_type_of(profile)?;
         let (file, shown) = as_in_file(profile)?;
-        let facts = Facts::of(&shown, of, options.title_or(profile, of));
+        let facts = Facts::of(&shown, of, options.name_of(profile, of));
         let mut packed = GzBuilder::new().write(Vec::new(), Compression::default());
         serde_json::to_writer(&mut packed, &facts).map_err(std::io::Error::from)?;
         Ok(Self { file, facts: packed.finish()? })

@@ -1,0 +1,166 @@
+// The page opens at the code of the user: chains of other code are folded, findings lead to their box, and code has its gem.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { after, before, describe, it } from "node:test";
+
+import type { Browser } from "playwright-core";
+
+import { everything } from "../src/model/selection";
+import { amount, percent } from "../src/model/units";
+import { BOX } from "../src/pictures/flame_picture";
+import { editorLink } from "../src/words/editor";
+import { launch, Opened } from "./browser";
+import { by, converted, recorded, report, type Page } from "./page";
+
+let browser: Browser;
+let page: Page;
+before(async () => {
+  browser = await launch();
+  page = await recorded("real.rb", "rails");
+});
+after(() => browser.close());
+
+/** The page of stacks in the folded form. */
+function ofStacks(...lines: string[]): Promise<Page> {
+  const file = `${page.file}.${lines.length}.folded`;
+  writeFileSync(file, lines.join("\n"));
+  return converted(file);
+}
+
+describe("a chain of calls", () => {
+  it("is one box until it is clicked, down to where the program branches", async () => {
+    const folded = await ofStacks("a;b;c;d;e;left 600000000", "a;b;c;d;e;right 400000000");
+    await Opened.using(browser, folded.htmlPath, async (opened) => {
+      const box = (row: number) => opened.tip("Icicle", 8, (row + 0.5) * BOX);
+      assert.deepEqual(await box(1), { name: "4 frames of the app", total: "1,000,000,000, 100.0%" });
+      assert.equal((await box(2)).name, "e");
+      assert.equal((await box(3)).name, "left");
+      const canvas = opened.tab.locator(".flame canvas");
+      await canvas.click({ position: { x: 8, y: 1.5 * BOX } });
+      await opened.settle();
+      assert.equal((await box(1)).name, "a");
+      assert.equal((await box(4)).name, "d");
+      await opened.tab.getByRole("button", { name: "Fold chains" }).click();
+      await opened.tab.getByRole("button", { name: "Fold chains" }).click();
+      assert.equal((await box(1)).name, "4 frames of the app", "folded again");
+    }, folded.htmlPath);
+  });
+
+  it("stays in view as far as a search matches it, and keeps its weight", async () => {
+    const folded = await ofStacks("a;b;c;d;e;f;g 900000000", "a;b;c;d;e;f;h 100000000");
+    const { model } = folded;
+    const { weighed, tree } = model.stacks({ ...everything(model.profile), search: "^d$" });
+    const boxes = model.boxes({ tree, weighed, matched: model.stacks({ ...everything(model.profile), search: "^d$" }).matched, found: 0 }, 0, 0, new Set());
+    const names = Array.from(boxes.node, (node, box) => (boxes.folded[box] ? "…" : node === 0 ? "all" : model.names.name(tree.functions[node]!)));
+    assert.deepEqual(names, ["all", "…", "d", "e", "f", "h", "g"]);
+    assert.ok(Math.abs([...boxes.width].slice(-2).reduce((one, other) => one + other) - 1) < 1e-9);
+  });
+
+  it("never hides the code of the app", () => {
+    const { model } = page;
+    const stacks = model.stacks(everything(model.profile));
+    const { node, last, folded, count } = model.boxes(stacks, 0, 0, new Set());
+    let folds = 0;
+    for (let box = 0; box < count; box++) {
+      if (!folded[box]) continue;
+      folds += 1;
+      for (let it = last[box]!; it !== stacks.tree.parent[node[box]!]; it = stacks.tree.parent[it]!) assert.ok(!model.names.isOwn(stacks.tree.functions[it]!), model.names.name(stacks.tree.functions[it]!));
+    }
+    assert.ok(folds > 5, `${folds} chains`);
+  });
+});
+
+describe("a finding", () => {
+  it("is not pressed at first, and selects its function alone and zooms to the box", async () => {
+    await Opened.using(browser, page.htmlPath, async (opened) => {
+      const cards = opened.tab.locator(".card");
+      assert.equal(await opened.tab.locator(".finding[aria-pressed=true]").count(), 0);
+      assert.equal(await cards.count(), page.facts.findings.filter((it) => it.kind !== "trust").length);
+      let zoomed = 0;
+      for (const finding of page.facts.findings.filter((it) => it.function !== null && it.share !== null)) {
+        const button = opened.tab.locator("button.finding", { hasText: finding.text });
+        await button.click();
+        await opened.settle();
+        const tip = await opened.tip("Icicle", 8, BOX / 2);
+        assert.equal(tip.name, page.model.names.name(finding.function!), finding.text);
+        const search = new RegExp(await opened.tab.locator("#search").inputValue(), "iu");
+        const { names } = page.model;
+        const found = Array.from({ length: names.count }, (_, of) => of).filter((of) => search.test(names.name(of)) || search.test(names.place(of)));
+        assert.deepEqual(found, [finding.function], String(search));
+        await button.click();
+        zoomed += 1;
+      }
+      assert.ok(zoomed > 0);
+    });
+  });
+
+  it("has a command to copy", async () => {
+    await Opened.using(browser, page.htmlPath, async (opened) => {
+      await opened.tab.getByRole("button", { name: "Copy command" }).first().click();
+      assert.equal(await opened.tab.evaluate(() => navigator.clipboard.readText()), page.facts.findings[0]!.command);
+    }, "", { permissions: ["clipboard-read", "clipboard-write"] });
+  });
+
+  it("is said to be of the whole where a part is selected, which has its own heaviest functions", async () => {
+    await Opened.using(browser, page.htmlPath, async (opened) => {
+      const sidebar = opened.tab.locator(".sidebar");
+      assert.equal(await sidebar.locator("h2").first().textContent(), "What stands out");
+      await opened.tab.locator(".track-label").first().click();
+      await opened.settle();
+      assert.deepEqual((await sidebar.locator("h2").allTextContents()).slice(0, 2), ["Most in the selection", "What stands out in the whole profile"]);
+      const first = sidebar.locator(".in-selection").first();
+      const text = await first.locator("span").evaluate((span) => span.firstChild!.textContent);
+      await first.click();
+      await opened.settle();
+      assert.equal((await opened.tip("Icicle", 8, BOX / 2)).name, text);
+    });
+  });
+});
+
+describe("a link to the editor", () => {
+  it("has the path and the line, and no other scheme than an editor's", () => {
+    assert.equal(editorLink("vscode://file%f:%l", "/srv/my app/a#b.rb", 7), "vscode://file/srv/my%20app/a%23b.rb:7");
+    for (const template of [undefined, "javascript://%f", "https://example.com/%f", "file://%f", "vscode"]) assert.equal(editorLink(template, "/a.rb", 1), null, template);
+    assert.equal(editorLink("vscode://file%f", "<cfunc>", 0), null);
+  });
+});
+
+describe("groups", () => {
+  it("have the gems and the files of the report", async () => {
+    const type = page.model.profile.types[everything(page.model.profile).type]!;
+    await Opened.using(browser, page.htmlPath, async (opened) => {
+      await opened.show("Groups");
+      for (const [grouping, button] of [["gem", "Gems"], ["file", "Files"]] as const) {
+        await opened.tab.getByRole("tabpanel").getByRole("button", { name: button, exact: true }).click();
+        const values = by(page.file, grouping, "--type", type.name).filter((it) => it.weight > 0);
+        const all = values.reduce((sum, it) => sum + it.weight, 0);
+        const expected = values.map((it) => `${amount(type, it.weight)} ${percent(it.weight, all)} ${it.value ?? "(none)"}`);
+        assert.deepEqual((await opened.table("Values")).map((it) => `${it[0]} ${it[1]}`).sort(), expected.sort(), grouping);
+      }
+    });
+  });
+
+  it("are the boxes of collapsed gems, with the same weights", async () => {
+    const selection = { ...everything(page.model.profile), transforms: [{ kind: "gems" as const }] };
+    const { model } = page;
+    const top = new Map(model.top(selection, "self").map((it) => [model.names.name(it.function), it.self]));
+    const gems = by(page.file, "gem", "--type", model.type(selection).name).filter((it) => it.value !== null && !it.value.startsWith("(") && it.weight > 0);
+    assert.ok(gems.length > 5, `${gems.length} gems`);
+    for (const { value, weight } of gems) assert.equal(top.get(`${value} (gem)`), weight, value!);
+    const all = report(page.file, "--type", model.type(selection).name).top.reduce((sum, it) => sum + it.self, 0);
+    assert.equal([...top.values()].reduce((one, other) => one + other), all);
+  });
+});
+
+describe("colours", () => {
+  it("are those of owners where there is an app, and can be those of gems", async () => {
+    await Opened.using(browser, page.htmlPath, async (opened) => {
+      const legend = opened.tab.locator("[role=tabpanel] .legend");
+      assert.ok((await legend.locator("li").allTextContents()).includes("Rails"));
+      await opened.tab.getByRole("button", { name: "By gem" }).click();
+      assert.ok((await legend.locator("li").allTextContents()).includes("activerecord"));
+      assert.deepEqual(await opened.faults(), []);
+    });
+  });
+});
