@@ -17,6 +17,7 @@ module Profiler
       "ps" => :Ps,
       "top" => :Top,
       "dump" => :Dump,
+      "memory" => :Memory,
       "start" => :Start,
       "snapshot" => :Snapshot,
       "stop" => :Stop,

@@ -37,7 +37,8 @@ struct Line {
 
 impl Request {
     /// The requests that Ruby answers.
-    pub const OF_RUBY: [&'static str; 6] = ["start", "stop", "snapshot", "rotate", "forget", "sessions"];
+    pub const OF_RUBY: [&'static str; 7] =
+        ["start", "stop", "snapshot", "rotate", "forget", "sessions", "memory"];
 
     /// Parses a line, with or without its end.
     ///
@@ -96,7 +97,7 @@ mod tests {
         let refused = Request::parse(br#"{"do":"eval"}"#).unwrap_err();
         assert_eq!(
             refused,
-            "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions)"
+            "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions, memory)"
         );
         // Deep nesting must not overflow the stack.
         let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
