@@ -35,6 +35,7 @@ module Profiler
   autoload :Html, "#{__dir__}/profiler/html"
   autoload :Leaks, "#{__dir__}/profiler/leaks"
   autoload :MethodTrace, "#{__dir__}/profiler/method_trace"
+  autoload :Ledger, "#{__dir__}/profiler/ledger"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Sinks, "#{__dir__}/profiler/sinks"
   autoload :OwnSocket, "#{__dir__}/profiler/process/own_socket"
@@ -280,6 +281,25 @@ module Profiler
 
       ensure_supported
       Leaks.find(rounds, warm_up, every, &block)
+    end
+
+    # Returns where the memory of this process is: its resident bytes by kind, and with +owners+ who has each block of malloc.
+    #
+    #   puts Profiler.memory(owners: true)
+    #
+    # Without owners, nothing stops. With them, garbage is collected and the process is copied, as by fork; this thread waits until
+    # the copy has read all of the memory, and other threads go on.
+    #
+    # @param owners [Boolean] find the owners of malloc's memory
+    # @param force [Boolean] copy the process even if it has more than 4 GiB, or is near the memory limit of its cgroup
+    # @return [Ledger]
+    # @raise [ArgumentError] for a value that is not allowed
+    # @raise [Unsupported] if this process cannot be profiled, and with +owners+, if it has another malloc than glibc's, other
+    #   Ractors, or no room for a copy
+    # @raise [Error] if the system refuses
+    def memory(owners: false, force: false)
+      ensure_supported
+      Ledger.take(owners, force)
     end
 
     # Returns the profiler's own counters, under the names that Prometheus uses: what it recorded in this process, what it

@@ -18,6 +18,7 @@ module Profiler
       "top" => :Top,
       "dump" => :Dump,
       "trace" => :Trace,
+      "memory" => :Memory,
       "start" => :Start,
       "snapshot" => :Snapshot,
       "stop" => :Stop,

@@ -14,6 +14,8 @@ mod boot;
 mod errors;
 mod labels;
 mod live;
+#[cfg(target_os = "linux")]
+mod memory;
 mod naming;
 mod options;
 mod sampler;

@@ -10,6 +10,7 @@
 //! | [`store`] | writes files as a whole, and keeps the newest files of a directory |
 //! | [`analysis`] | computes numbers from a profile: one question in each file |
 //! | [`live`] | parses the requests to the control socket of a running process, and formats the answers |
+//! | [`memory`] | says what the resident memory of a process is, and finds the owner of each block of malloc |
 //! | [`pipeline`] | moves records from the ring to the sessions, on the thread that drains |
 //! | [`result`] | turns the sums of a session into its profile |
 //! | [`tables`] | keeps stacks, handles and names, for as long as code lives |
@@ -41,6 +42,7 @@ pub mod error;
 pub mod format;
 pub mod ids;
 pub mod live;
+pub mod memory;
 pub mod pipeline;
 pub mod profile;
 pub mod result;

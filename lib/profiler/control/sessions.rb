@@ -38,6 +38,7 @@ module Profiler
         case request.fetch(:do)
         when "sessions" then head(sessions: list)
         when "start" then head(session: start(request, connection))
+        when "memory" then memory(request)
         when "stop" then stop(request)
         when "forget" then head(session: forget(request))
         when "snapshot" then taken(request) { |session| session.snapshot }
@@ -96,6 +97,11 @@ module Profiler
         when Array then value.map { |it| it.is_a?(String) ? it.to_sym : it }
         else value
         end
+      end
+
+      def memory(request)
+        body = Profiler.memory(owners: request.fetch(:owners, false), force: request.fetch(:force, false)).to_json
+        [JSON.generate({ bytes: body.bytesize }), body]
       end
 
       def stop(request)

@@ -8,6 +8,7 @@ use magnus::{function, Error, Module, Object, RHash, RModule, Ruby};
 mod app_events;
 mod doctor;
 mod formats;
+mod ledger;
 mod live;
 mod profile;
 mod self_check;
@@ -68,6 +69,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     formats::init(native)?;
     doctor::init(profiler)?;
     totals::init(native)?;
+    ledger::init(native)?;
     live::init(ruby, profiler)?;
     tracer::init(ruby, profiler)?;
     #[cfg(feature = "testing")]

@@ -30,4 +30,5 @@ mod stream;
 
 pub(crate) use at_signal::{action_of, dump_at, is_at, restore, serve_again};
 pub(crate) use calls::{Answer, Question};
+pub(crate) use process::program;
 pub(crate) use server::Server;

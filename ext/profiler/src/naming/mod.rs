@@ -68,6 +68,15 @@ pub(crate) unsafe fn functions(
     Ok(functions)
 }
 
+/// Returns the name of a class.
+///
+/// # Safety
+/// The caller holds the GVL; the class is alive, and stays in place.
+pub(crate) unsafe fn name_of_class(class: u64) -> String {
+    // SAFETY: the caller's promise.
+    unsafe { Owner::of(real_class(class)).class_name }
+}
+
 /// Returns the name of a handle of a class; `None` for others.
 ///
 /// # Safety

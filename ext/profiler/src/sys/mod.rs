@@ -24,6 +24,8 @@ use darwin as system;
 #[cfg(target_os = "linux")]
 use linux as system;
 
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{mapped_table, own_memory};
 pub(crate) use system::{
     context, perf_counter, posix_timer, process, run_delay, semaphore, siginfo, snapshot, system_call,
     NEEDS_LINUX,

@@ -12,6 +12,7 @@ pub(crate) mod fibers;
 pub(crate) mod frames;
 pub(crate) mod gc;
 pub(crate) mod gvl;
+pub(crate) mod heap;
 mod hook_list;
 pub(crate) mod jobs;
 pub(crate) mod keepers;

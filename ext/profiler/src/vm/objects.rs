@@ -133,6 +133,11 @@ impl Pinned {
         self.objects += 1;
         true
     }
+
+    /// Removes all objects.
+    pub(crate) fn clear(&mut self) {
+        self.objects = 0;
+    }
 }
 
 /// Allocates a buffer that the VM scans for objects. From Ruby 4.1 on it does so on request.

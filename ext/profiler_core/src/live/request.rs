@@ -37,8 +37,9 @@ struct Line {
 
 impl Request {
     /// The requests that Ruby answers.
-    pub const OF_RUBY: [&'static str; 9] =
-        ["start", "stop", "snapshot", "rotate", "forget", "sessions", "trace", "tracing", "traced"];
+    pub const OF_RUBY: [&'static str; 10] = [
+        "start", "stop", "snapshot", "rotate", "forget", "sessions", "memory", "trace", "tracing", "traced",
+    ];
 
     /// Parses a line, with or without its end.
     ///
@@ -97,7 +98,7 @@ mod tests {
         let refused = Request::parse(br#"{"do":"eval"}"#).unwrap_err();
         assert_eq!(
             refused,
-            "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions, trace, tracing, traced)"
+            "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions, memory, trace, tracing, traced)"
         );
         // Deep nesting must not overflow the stack.
         let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));

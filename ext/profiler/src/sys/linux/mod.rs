@@ -5,6 +5,8 @@ use ::core::option::Option::{self, None};
 
 pub(super) mod clock;
 pub(crate) mod context;
+pub(crate) mod mapped_table;
+pub(crate) mod own_memory;
 pub(super) mod peer;
 pub(crate) mod perf_counter;
 pub(crate) mod posix_timer;

@@ -56,11 +56,33 @@ impl<T> Drop for Page<T> {
     }
 }
 
+/// A copy of the process that runs.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Running(::libc::pid_t);
+
+impl Running {
+    /// Waits until the copy ends, and returns whether it ended well within `patience`. A copy that takes longer is killed.
+    pub(crate) fn has_ended_well(self, patience: Duration) -> bool {
+        has_ended_well(self.0, Instant::now() + patience)
+    }
+}
+
 /// Runs `work` in a copy of the process, and returns whether it ended well within `patience`. A copy that takes longer is killed.
 ///
 /// # Safety
-/// `work` neither allocates, locks nor panics: other threads may have been in the middle of that, and are not in the copy.
+/// As [`begin`].
 pub(crate) unsafe fn run(patience: Duration, work: impl FnOnce()) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { begin(|| (), |()| work()) }.is_some_and(|copy| copy.has_ended_well(patience))
+}
+
+/// Begins `work` in a copy of the process. Returns `None` if the system refuses the copy. `open` runs in it first, to open the
+/// files about the process that the system later refuses.
+///
+/// # Safety
+/// `open` and `work` neither allocate, lock nor panic: other threads may have been in the middle of that, and are not in the copy.
+pub(crate) unsafe fn begin<T>(open: impl FnOnce() -> T, work: impl FnOnce(T)) -> Option<Running> {
     // SAFETY: without CLONE_VM this is a fork without the handlers of `pthread_atfork`. Both processes go on below.
     let copy = sigprof::without_signals(|| unsafe {
         let copy = ::libc::syscall(::libc::SYS_clone, 0, 0, 0, 0, 0);
@@ -68,17 +90,15 @@ pub(crate) unsafe fn run(patience: Duration, work: impl FnOnce()) -> bool {
             for fault in FAULTS {
                 ::libc::signal(fault, ::libc::SIG_DFL);
             }
+            let opened = open();
             ::libc::prctl(::libc::PR_SET_DUMPABLE, 0); // or a fault would leave a core file
             ::libc::prctl(::libc::PR_SET_PDEATHSIG, ::libc::SIGKILL); // it does not outlive who waits for it
-            work();
+            work(opened);
             ::libc::syscall(::libc::SYS_exit_group, 0);
         }
         copy
     });
-    match ::libc::pid_t::try_from(copy) {
-        Ok(copy) if copy > 0 => has_ended_well(copy, Instant::now() + patience),
-        _ => false,
-    }
+    ::libc::pid_t::try_from(copy).ok().filter(|copy| *copy > 0).map(Running)
 }
 
 /// Waits for the copy until `till`, and then kills it.

@@ -1,0 +1,50 @@
+//! The ledger of this process's memory, and what is done with ledgers: lines of JSON, as they travel and are
+//! kept.
+
+use magnus::{function, prelude::*, Error, RModule, Ruby};
+use profiler_core::memory::diff::LedgerDiff;
+use profiler_core::memory::ledger::Ledger;
+
+use crate::errors::argument_error;
+
+/// Implements `Native.ledger(owners, force)`: returns the ledger of this process as JSON.
+#[cfg(target_os = "linux")]
+fn ledger(ruby: &Ruby, owners: bool, force: bool) -> Result<String, Error> {
+    let program = crate::live::program();
+    let ledger = if owners {
+        crate::memory::ledger_with_owners(ruby, program, force)
+    } else {
+        crate::memory::ledger(ruby, program)
+    };
+    Ok(ledger?.json())
+}
+
+/// Refuses `Native.ledger`.
+#[cfg(not(target_os = "linux"))]
+fn ledger(ruby: &Ruby, _owners: bool, _force: bool) -> Result<String, Error> {
+    let why = "only Linux tells a process what its memory is";
+    Err(crate::vm::exceptions::error(ruby, "Unsupported", why))
+}
+
+fn parse(ruby: &Ruby, json: &str) -> Result<Ledger, Error> {
+    Ledger::parse(json).map_err(|why| argument_error(ruby, why))
+}
+
+/// Implements `Native.ledger_text(json)`: returns a ledger as text for people.
+fn text(ruby: &Ruby, json: String) -> Result<String, Error> {
+    Ok(parse(ruby, &json)?.text())
+}
+
+/// Implements `Native.ledger_diff(before, after)`: returns what changed, as JSON and as text.
+fn diff(ruby: &Ruby, before: String, after: String) -> Result<(String, String), Error> {
+    let diff = LedgerDiff::new(&parse(ruby, &before)?, &parse(ruby, &after)?);
+    Ok((diff.json(), diff.text()))
+}
+
+/// Defines the functions.
+pub(super) fn init(native: RModule) -> Result<(), Error> {
+    native.define_singleton_method("ledger", function!(ledger, 2))?;
+    native.define_singleton_method("ledger_text", function!(text, 1))?;
+    native.define_singleton_method("ledger_diff", function!(diff, 2))?;
+    Ok(())
+}

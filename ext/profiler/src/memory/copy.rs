@@ -1,0 +1,79 @@
+//! What runs in the copy of the process: the census.
+//!
+//! The rules are those of a signal handler, and one more: no memory of malloc is freed either. All tables are
+//! mappings.
+
+use profiler_core::memory::arena::Chunk;
+use profiler_core::memory::census::{self, FileRange, Tables};
+use profiler_core::memory::index::{Span, Table};
+use profiler_core::memory::layout::Part;
+use profiler_core::memory::mapping::Mapping;
+use profiler_core::memory::pages::Memory;
+use profiler_core::memory::report::Report;
+
+use super::facts::Facts;
+use crate::sys::mapped_table::MappedTable;
+use crate::sys::own_memory::{prefer_to_kill_this, CopiedMemory, OwnFile, OwnRegions};
+use crate::vm::heap::Sizes;
+
+/// What the copy is told.
+#[derive(Clone, Copy)]
+pub(super) struct Order<'facts> {
+    pub(super) facts: &'facts Facts,
+    pub(super) sizes: Sizes,
+    /// The word that marks the chunks which threads keep.
+    pub(super) tcache_key: u64,
+    /// The report, which the original sees too.
+    pub(super) report: *mut Report,
+}
+
+/// Opens what the system lets a process read only about one like the original.
+pub(super) fn open() -> Option<OwnFile> {
+    OwnFile::open(c"/proc/self/pagemap")
+}
+
+/// Takes the census.
+///
+/// # Safety
+/// This is a copy of the process with one thread, and nobody else uses the report.
+pub(super) unsafe fn take(order: Order<'_>, pagemap: Option<OwnFile>) {
+    prefer_to_kill_this();
+    // SAFETY: the caller's promise; the page is mapped, and zeros are a report.
+    let report = unsafe { &mut *order.report };
+    let (Some(pagemap), Some(mut own)) = (pagemap, OwnRegions::new()) else { return };
+    let mut files = MappedTable::new();
+    let mut note_file = |number: usize, mapping: &Mapping<'_>| {
+        if let Some(file) = report.files.get_mut(number) {
+            file.set_path(mapping.path);
+            if !mapping.is_writable {
+                files.push(FileRange { start: mapping.start, end: mapping.end, file: number });
+            }
+        }
+    };
+    if !own.read(&pagemap, order.sizes.fiber, &mut note_file) {
+        return;
+    }
+    let [bodies, pages, classes, stacks] = order.facts.ranges();
+    let page = (order.report as u64, order.report as u64 + size_of::<Report>() as u64);
+    let ranges = [own.text.range(), bodies, pages, classes, stacks, page];
+    let memory = Memory::new(own.regions.rows(), own.states.rows(), CopiedMemory);
+    let facts = census::Facts {
+        known: order.facts.known(&order.sizes, &ranges),
+        pages: order.facts.pages.rows(),
+        classes: order.facts.classes.rows(),
+        files: files.rows(),
+        tcache_key: order.tcache_key,
+    };
+    let (mut parts, mut chunks, mut spans) =
+        (MappedTable::<Part>::new(), MappedTable::<Chunk>::new(), MappedTable::<Span>::new());
+    let (mut firsts, mut owners, mut queue) = (MappedTable::new(), MappedTable::new(), MappedTable::new());
+    let tables = Tables {
+        parts: &mut parts,
+        chunks: &mut chunks,
+        spans: &mut spans,
+        firsts: &mut firsts,
+        owners: &mut owners,
+        queue: &mut queue,
+    };
+    census::take(&memory, &facts, tables, report);
+}

@@ -1,0 +1,104 @@
+//! What a census must know of Ruby and of the threads.
+
+use std::fs::{read_dir, read_to_string};
+
+use profiler_core::memory::census::RubyPage;
+use profiler_core::memory::index::Table;
+use profiler_core::memory::layout::Known;
+
+use crate::sys::mapped_table::MappedTable;
+use crate::sys::native_thread::native_id;
+use crate::vm::heap::{self, Sizes, TRANSIENT_BYTES};
+
+/// The pages and classes of Ruby, and the stacks of threads.
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// The addresses of the pages of Ruby's heap.
+    bodies: MappedTable<u64>,
+    /// Their slots.
+    pub(super) pages: MappedTable<RubyPage>,
+    /// The classes, each with the one that represents it.
+    pub(super) classes: MappedTable<(u64, u64)>,
+    /// The stack pointers of other threads.
+    pub(super) stacks: MappedTable<u64>,
+}
+
+impl Facts {
+    pub(super) fn new() -> Self {
+        Self {
+            bodies: MappedTable::new(),
+            pages: MappedTable::new(),
+            classes: MappedTable::new(),
+            stacks: MappedTable::new(),
+        }
+    }
+
+    /// Lists the pages of Ruby's heap.
+    ///
+    /// # Safety
+    /// The caller holds the GVL and is not in a GC.
+    pub(super) unsafe fn list_pages(&mut self, sizes: &Sizes) {
+        self.pages.clear();
+        self.bodies.clear();
+        let (pages, bodies) = (&mut self.pages, &mut self.bodies);
+        // SAFETY: the caller's promise; the closure only writes to tables of ours.
+        unsafe {
+            heap::each_page(|it| {
+                // The first slots of a page come after a header that is shorter than a slot.
+                bodies.push(it.first - it.first % sizes.page);
+                pages.push(RubyPage { first: it.first, end: it.end, slot: it.slot });
+            });
+        }
+        // The VM keeps its pages in this order. The census depends on it.
+        self.pages.rows_mut().sort_unstable_by_key(|it| it.first);
+        self.bodies.rows_mut().sort_unstable();
+    }
+
+    /// Lists the classes in the pages.
+    ///
+    /// # Safety
+    /// The caller holds the GVL, and has collected and listed since other code ran.
+    pub(super) unsafe fn list_classes(&mut self) {
+        self.classes.clear();
+        for page in self.pages.rows() {
+            let slots = (page.first..page.end).step_by(page.slot.max(40) as usize);
+            for slot in slots.take_while(|slot| slot + page.slot <= page.end) {
+                // SAFETY: the caller's promise.
+                if let Some(real) = unsafe { heap::class_in(slot) } {
+                    self.classes.push((slot, real));
+                }
+            }
+        }
+    }
+
+    /// Lists the stack pointers of the other threads that wait, as the kernel has them.
+    pub(super) fn list_stacks(&mut self) {
+        self.stacks.clear();
+        let own = native_id().to_string();
+        let tasks = read_dir("/proc/self/task").into_iter().flatten().flatten();
+        for task in tasks.filter(|task| task.file_name().to_str() != Some(&*own)) {
+            // "202 0x.. ... 0x7f49b7d85670 0x7f49bb5c3f16": the last two are those of the stack and of the code.
+            let line = read_to_string(task.path().join("syscall")).unwrap_or_default();
+            let pointer = line.split_ascii_whitespace().rev().nth(1).and_then(|it| it.strip_prefix("0x"));
+            if let Some(pointer) = pointer.and_then(|it| u64::from_str_radix(it, 16).ok()) {
+                self.stacks.push(pointer);
+            }
+        }
+    }
+
+    /// Returns the ranges of the tables.
+    pub(super) fn ranges(&self) -> [(u64, u64); 4] {
+        [self.bodies.range(), self.pages.range(), self.classes.range(), self.stacks.range()]
+    }
+
+    /// Returns what is known besides the mappings.
+    pub(super) fn known<'tables>(&'tables self, sizes: &Sizes, own: &'tables [(u64, u64)]) -> Known<'tables> {
+        Known {
+            ruby_pages: self.bodies.rows(),
+            ruby_page_bytes: sizes.page,
+            own,
+            stacks: self.stacks.rows(),
+            transient_bytes: TRANSIENT_BYTES,
+        }
+    }
+}

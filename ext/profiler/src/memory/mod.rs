@@ -1,0 +1,159 @@
+//! The ledger of this process's memory: gathers what a census needs, and has it taken.
+//!
+//! Without owners nothing stops: another thread lists the mappings and reads which pages are there. With
+//! owners, a copy of the process walks all of malloc and of Ruby's heap.
+//!
+//! The rules of a snapshot, each of which was broken once:
+//!
+//! * The garbage collection, the list of pages and the copy are **one hold of the GVL**: a thread that
+//!   allocates in between leaves slots that nobody has swept.
+//! * The copy **calls no Ruby function and no malloc**. Its tables are mappings (`sys/linux/mapped_table.rs`),
+//!   and so are those of this process that hold addresses, or they would hide leaks.
+//! * **No page is read before its state is known** (`core/memory/pages.rs`): systems have guards that they do
+//!   not list, and that end a process which touches them.
+//! * The copy is made by the system, not by libc's `fork`. So the program sees no child, no library's fork
+//!   handlers run in it, and this process does not wait for the locks of malloc, which could take seconds.
+//!   Instead, an arena that another thread was changing at that instant shows as a broken chain, and then
+//!   another copy is made.
+
+mod allocator;
+mod copy;
+mod facts;
+mod room;
+mod snapshot;
+
+use std::fs::read_to_string;
+
+use magnus::{Error, Ruby};
+use profiler_core::memory::census;
+use profiler_core::memory::index::Table;
+use profiler_core::memory::ledger::Ledger;
+use profiler_core::memory::pages::Memory;
+use profiler_core::memory::report::Kinds;
+use profiler_core::memory::smaps::Smaps;
+use profiler_core::text::units::counted;
+
+use crate::sys::clock;
+use crate::sys::own_memory::{LiveMemory, OwnFile, OwnRegions};
+use crate::vm;
+use crate::vm::exceptions::error;
+use crate::vm::heap::Sizes;
+use crate::vm::without_gvl::without_gvl;
+use facts::Facts;
+use snapshot::Finished;
+
+/// The number of copies that are made if other threads change malloc's arenas at that instant.
+const COPIES: u32 = 4;
+/// The part of the resident memory that may stay unwalked.
+const LOST_SHARE: u64 = 200;
+
+/// Takes the ledger of this process without stopping it.
+///
+/// # Errors
+/// Exceptions that were delivered meanwhile. `Profiler::Error` if the system refuses.
+pub(crate) fn ledger(ruby: &Ruby, program: String) -> Result<Ledger, Error> {
+    let sizes = vm::heap::sizes(ruby)?;
+    let mut facts = Facts::new();
+    // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
+    unsafe { facts.list_pages(&sizes) };
+    facts.list_stacks();
+    let (smaps, kinds) =
+        without_gvl(ruby, move |_| smaps().map(|smaps| (smaps, live_kinds(&facts, &sizes))))?
+            .map_err(|why| error(ruby, "Error", why))?;
+    let mut ledger = new_ledger(ruby, program, &smaps);
+    ledger.malloc = allocator::count();
+    match kinds {
+        Some(kinds) => ledger.add_kinds(&kinds),
+        None => ledger.notes.push(
+            "the kinds of private memory are unknown, as the system does not let this process read /proc/self/pagemap".into(),
+        ),
+    }
+    ledger.notes.extend(allocator::refusal());
+    ledger.finish();
+    Ok(ledger)
+}
+
+/// Takes the ledger of this process with owners.
+///
+/// # Errors
+/// Exceptions that were delivered meanwhile. `Profiler::Unsupported` or `Profiler::Error` with the reason.
+pub(crate) fn ledger_with_owners(ruby: &Ruby, program: String, force: bool) -> Result<Ledger, Error> {
+    if let Some(why) = allocator::refusal() {
+        return Err(error(ruby, "Unsupported", format!("no owners can be found: {why}")));
+    }
+    if vm::process::has_ractors(ruby)? {
+        let why = "no owners can be found while other Ractors run: they could be changing objects";
+        return Err(error(ruby, "Unsupported", why));
+    }
+    let sizes = vm::heap::sizes(ruby)?;
+    let smaps = without_gvl(ruby, |_| smaps())?.map_err(|why| error(ruby, "Error", why))?;
+    if let Some(why) = (!force).then(|| room::refusal(smaps.rss)).flatten() {
+        return Err(error(ruby, "Unsupported", why));
+    }
+    let (mut gc_ns, mut fork_ns, mut copies) = (0, 0, 0);
+    let found = loop {
+        let found = snapshot::take(ruby, &sizes)?;
+        (gc_ns, fork_ns, copies) = (gc_ns + found.gc_ns, fork_ns + found.fork_ns, copies + 1);
+        if found.not_walked() * LOST_SHARE <= smaps.rss || copies == COPIES {
+            break found;
+        }
+    };
+    let mut ledger = new_ledger(ruby, program, &smaps);
+    if let Some(sums) = &found.sums {
+        ledger.set_sums(sums);
+    }
+    add_owners(&mut ledger, &found);
+    if let Some(snapshot) = &mut ledger.snapshot {
+        (snapshot.gc_ns, snapshot.fork_ns, snapshot.copy_ns) = (gc_ns, fork_ns, found.copy_ns);
+    }
+    if ledger.swapped > 0 {
+        ledger.notes.push("memory in swap is not among the rows".into());
+    }
+    ledger.finish();
+    Ok(ledger)
+}
+
+fn add_owners(ledger: &mut Ledger, found: &Finished) {
+    let report = found.report();
+    ledger.malloc = found.malloc;
+    ledger.add_snapshot(report, |class| found.class_name(class));
+    if report.broken_chains > 0 {
+        ledger.notes.push(format!(
+            "{} of malloc could not be walked, as other threads were changing it: what only that refers to may look unreferenced",
+            counted(report.broken_chains, "piece")
+        ));
+    }
+    if !found.knows_kept_chunks {
+        ledger.notes.push(
+            "this libc does not mark the free chunks that threads keep, so they look used, and unreferenced"
+                .into(),
+        );
+    }
+}
+
+fn new_ledger(ruby: &Ruby, program: String, smaps: &Smaps) -> Ledger {
+    let mut ledger = Ledger::new(smaps);
+    ledger.pid = std::process::id();
+    ledger.ruby = vm::process::description(ruby);
+    ledger.program = program;
+    ledger.at = clock::realtime_ns() as f64 / 1e9;
+    ledger
+}
+
+fn smaps() -> Result<Smaps, String> {
+    read_to_string("/proc/self/smaps")
+        .map(|text| Smaps::parse(&text))
+        .map_err(|why| format!("/proc/self/smaps cannot be read: {why}"))
+}
+
+/// Returns the kinds of private memory while the process runs. `None` if the system refuses.
+fn live_kinds(facts: &Facts, sizes: &Sizes) -> Option<Kinds> {
+    let pagemap = OwnFile::open(c"/proc/self/pagemap")?;
+    let mut regions = OwnRegions::new()?;
+    if !regions.read(&pagemap, sizes.fiber, |_, _| {}) {
+        return None;
+    }
+    let memory = Memory::new(regions.regions.rows(), regions.states.rows(), LiveMemory);
+    let own = [regions.text.range(), facts.ranges()[0], facts.ranges()[1]];
+    Some(census::kinds(&memory, &facts.known(sizes, &own)))
+}

@@ -1,0 +1,54 @@
+//! Whether there is room for a copy of the process: until it ends, what the original writes exists twice.
+
+use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
+
+use profiler_core::text::units::bytes;
+
+/// The most resident memory of which a copy is made unasked. The fork then takes some 0.2 s.
+const MOST_RSS: u64 = 4 << 30;
+/// The part of the resident memory that must be free in the cgroup.
+const SPARE: u64 = 10;
+
+/// Returns why a process of this resident memory should not be copied.
+pub(super) fn refusal(rss: u64) -> Option<String> {
+    const FORCE: &str = "force: true, or --force, does it all the same";
+    if rss > MOST_RSS {
+        return Some(format!(
+            "the process has {} resident, and to copy more than {} would stop it for long ({FORCE})",
+            bytes(rss),
+            bytes(MOST_RSS)
+        ));
+    }
+    let left = left_in_cgroup().filter(|left| *left < rss / SPARE)?;
+    Some(format!(
+        "{} of the memory limit of the cgroup are left, and a copy of the process may need {} ({FORCE})",
+        bytes(left),
+        bytes(rss / SPARE)
+    ))
+}
+
+/// Returns the bytes that are left below the memory limits of the cgroup. `None` without a limit.
+fn left_in_cgroup() -> Option<u64> {
+    let text = read_to_string("/proc/self/cgroup").ok()?;
+    let groups = text.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        match (parts.next()?, parts.next()?) {
+            ("", path) => Some(("/sys/fs/cgroup", path, "memory.max", "memory.current")),
+            (controllers, path) if controllers.split(',').any(|it| it == "memory") => {
+                Some(("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes", "memory.usage_in_bytes"))
+            }
+            _ => None,
+        }
+    });
+    groups.filter_map(|(root, path, limit, usage)| left(Path::new(root), path, limit, usage)).min()
+}
+
+/// Returns what is left in a group and in those around it.
+fn left(root: &Path, path: &str, limit: &str, usage: &str) -> Option<u64> {
+    let number =
+        |group: &PathBuf, name: &str| read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
+    let group = root.join(path.trim_start_matches('/'));
+    let around = group.ancestors().take_while(|it| it.starts_with(root)).map(Path::to_path_buf);
+    around.filter_map(|it| Some(number(&it, limit)?.saturating_sub(number(&it, usage)?))).min()
+}

@@ -1,0 +1,344 @@
+//! The census of a process: every part of its memory, every chunk of malloc, every slot of Ruby's heap.
+//!
+//! It runs in a copy of the process. It allocates nothing: all tables are its caller's.
+
+use ::core::option::Option::{self, None, Some};
+use ::core::prelude::rust_2021::*;
+
+use super::arena::{next_chain, ArenaHeap, Chunk};
+use super::index::{Chunks, Index, Span, Table};
+use super::layout::{lay_out, Known, Part, PartKind};
+use super::mapping::PAGE;
+use super::owners::{Owners, NOBODY, PLAIN};
+use super::pages::{Memory, Source, SWAPPED};
+use super::report::{add_to, Kind, Kinds, Report, Sum, DONE, FILE, KINDS, STACKS, UNNAMED};
+use super::slots::Slot;
+
+mod chunks;
+
+/// The words of the largest slot.
+const LARGEST_SLOT: usize = 80;
+/// A page of Ruby's heap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RubyPage {
+    /// The first slot.
+    pub first: u64,
+    /// The address after the last slot.
+    pub end: u64,
+    /// The bytes of a slot.
+    pub slot: u64,
+}
+
+/// A range of a file's code or constants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileRange {
+    /// The first address.
+    pub start: u64,
+    /// The address after the last.
+    pub end: u64,
+    /// The number of the file.
+    pub file: usize,
+}
+
+/// What is known of the process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facts<'tables> {
+    /// For the parts of its memory.
+    pub known: Known<'tables>,
+    /// The pages of Ruby's heap.
+    pub pages: &'tables [RubyPage],
+    /// Each class, with the first of its ancestors that is no singleton class, by address.
+    pub classes: &'tables [(u64, u64)],
+    /// The code and constants of files, by address.
+    pub files: &'tables [FileRange],
+    /// The word that marks chunks which threads keep; 0 if it is unknown.
+    pub tcache_key: u64,
+}
+
+/// The tables that a census fills.
+#[derive(Debug)]
+pub struct Tables<'tables, P, C, S, N> {
+    /// All parts.
+    pub parts: &'tables mut P,
+    /// All chunks.
+    pub chunks: &'tables mut C,
+    /// Runs of chunks.
+    pub spans: &'tables mut S,
+    /// The first chunk of each page.
+    pub firsts: &'tables mut N,
+    /// The owner of each chunk.
+    pub owners: &'tables mut N,
+    /// The chunks that are to be scanned.
+    pub queue: &'tables mut N,
+}
+
+/// Takes the census. Returns false if a table had no room.
+pub fn take<M, P, C, S, N>(
+    memory: &Memory<'_, M>,
+    facts: &Facts<'_>,
+    tables: Tables<'_, P, C, S, N>,
+    report: &mut Report,
+) -> bool
+where
+    M: Source,
+    P: Table<Part>,
+    C: Table<Chunk>,
+    S: Table<Span>,
+    N: Table<u32>,
+{
+    let Tables { parts, chunks, spans, firsts, owners, queue } = tables;
+    let mut has_room = true;
+    report.stage = 1;
+    lay_out(memory, &facts.known, |part| has_room &= parts.push(part));
+    report.stage = 2;
+    let mut all = Chunks::new(chunks, spans, firsts);
+    parts.rows().iter().for_each(|part| add_part(memory, facts, part, &mut all, report));
+    has_room &= all.is_whole();
+    has_room &= (0..chunks.count()).all(|_| owners.push(NOBODY) && queue.push(0));
+    if !has_room {
+        return false;
+    }
+    report.stage = 3;
+    let index = Index::new(chunks.rows(), spans.rows(), firsts.rows());
+    let mut found = Owners::new(index, owners.rows_mut(), queue.rows_mut());
+    count_slots(memory, facts, report);
+    adopt_of_slots(memory, facts, true, &mut found, report);
+    adopt_of_slots(memory, facts, false, &mut found, report);
+    report.stage = 4;
+    found.propagate(memory);
+    report.stage = 5;
+    adopt_of_parts(memory, facts, parts.rows(), &mut found, report);
+    report.stage = 6;
+    chunks::sum_chunks(memory, facts, index.chunks(), owners.rows(), report);
+    report.swapped = count_swapped(memory);
+    report.stage = DONE;
+    true
+}
+
+/// Adds a part to its kind, and its chunks to the tables.
+fn add_part<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
+    memory: &Memory<'_, M>,
+    facts: &Facts<'_>,
+    part: &Part,
+    chunks: &mut Chunks<'_, C, S, N>,
+    report: &mut Report,
+) {
+    let resident = memory.resident(part.start, part.end);
+    match part.kind {
+        PartKind::Heap(heap) => add_heap(memory, facts, &heap, chunks, report),
+        PartKind::Block => chunks.add_block(part.start, part.end - part.start),
+        PartKind::RubyPage => {} // by its slots
+        // A stack that was never used is for a fiber to come.
+        PartKind::FiberStack if resident == 0 => {}
+        kind => report.add(plain_kind(kind), resident),
+    }
+}
+
+/// Returns the kind of a part that is not walked.
+fn plain_kind(part: PartKind) -> Kind {
+    match part {
+        PartKind::Heap(ArenaHeap { arena: 0, .. }) => Kind::MainArena,
+        PartKind::Heap(_) => Kind::ThreadArenas,
+        PartKind::Block => Kind::Blocks,
+        PartKind::RubyPage => Kind::RubyPages,
+        PartKind::Own => Kind::Own,
+        PartKind::ThreadStack => Kind::ThreadStacks,
+        PartKind::FiberStack => Kind::FiberStacks,
+        PartKind::MainStack => Kind::MainStack,
+        PartKind::Jit => Kind::Jit,
+        PartKind::TransientHeap => Kind::TransientHeap,
+        PartKind::Data(_) => Kind::LibraryData,
+        PartKind::Unnamed => Kind::Unnamed,
+    }
+}
+
+/// Returns the resident memory by kind, without a walk through chunks and slots: for a process that runs.
+#[must_use]
+pub fn kinds<M: Source>(memory: &Memory<'_, M>, known: &Known<'_>) -> Kinds {
+    let mut kinds = [Sum::default(); KINDS];
+    lay_out(memory, known, |part| {
+        let resident = memory.resident(part.start, part.end);
+        if part.kind != PartKind::FiberStack || resident > 0 {
+            add_to(&mut kinds, plain_kind(part.kind), resident);
+        }
+    });
+    kinds
+}
+
+fn add_heap<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
+    memory: &Memory<'_, M>,
+    facts: &Facts<'_>,
+    heap: &ArenaHeap,
+    chunks: &mut Chunks<'_, C, S, N>,
+    report: &mut Report,
+) {
+    report.arena(heap.arena);
+    if heap.first > heap.start {
+        let end = heap.first.min(heap.end);
+        let kind = if heap.first == heap.end { Kind::Broken } else { Kind::Arena };
+        report.add(kind, memory.resident(heap.start, end));
+    }
+    if heap.first == heap.end {
+        report.broken_chains += 1;
+        return;
+    }
+    let mut part = *heap;
+    loop {
+        let reached = chunks.add_heap(memory, &part, facts.tcache_key);
+        if reached == heap.end {
+            return;
+        }
+        // Another thread was changing this chunk.
+        report.broken_chains += 1;
+        let next = next_chain(memory, reached, heap.end);
+        report.add(Kind::Broken, memory.resident(reached, next.unwrap_or(heap.end)));
+        match next {
+            Some(next) => part.first = next,
+            None => return,
+        }
+    }
+}
+
+/// Counts live and free slots, and empty pages.
+fn count_slots<M: Source>(memory: &Memory<'_, M>, facts: &Facts<'_>, report: &mut Report) {
+    let bodies = facts.known.ruby_pages.iter();
+    for (page, body) in facts.pages.iter().zip(bodies) {
+        let mut live = 0;
+        each_slot(memory, page, |_, _| live += 1);
+        let resident = memory.resident(*body, body + facts.known.ruby_page_bytes);
+        if live == 0 {
+            report.add(Kind::EmptyPages, resident);
+            continue;
+        }
+        let bytes = (live * page.slot).min(resident);
+        if let Some(sum) = report.kinds.get_mut(Kind::LiveSlots as usize) {
+            sum.bytes += bytes;
+            sum.count += live;
+        }
+        if let Some(sum) = report.kinds.get_mut(Kind::FreeSlots as usize) {
+            sum.bytes += resident - bytes;
+            sum.count += (page.end - page.first) / page.slot.max(1) - live;
+        }
+    }
+}
+
+/// Passes each live object of a page with its words.
+fn each_slot<M: Source>(memory: &Memory<'_, M>, page: &RubyPage, mut found: impl FnMut(Slot, &[u64])) {
+    let words = (page.slot / 8) as usize;
+    let mut slot_words = [0; LARGEST_SLOT];
+    let Some(slot_words) = slot_words.get_mut(..words).filter(|it| it.len() >= 2) else { return };
+    let mut at = page.first;
+    while at + page.slot <= page.end {
+        let in_page = ((PAGE - at % PAGE) / 8) as usize;
+        let is_read = if in_page >= words {
+            memory.read(at, slot_words)
+        } else {
+            let (head, tail) = slot_words.split_at_mut(in_page);
+            memory.read(at, head) && memory.read(at + 8 * in_page as u64, tail)
+        };
+        if let (true, [flags, class, ..]) = (is_read, &*slot_words) {
+            if let Some(slot) = Slot::new(*flags, *class) {
+                found(slot, slot_words);
+            }
+        }
+        at += page.slot;
+    }
+}
+
+/// Gives chunks to the objects that refer to them: those of Ruby code first, then those of the VM.
+fn adopt_of_slots<M: Source>(
+    memory: &Memory<'_, M>,
+    facts: &Facts<'_>,
+    of_ruby_code: bool,
+    owners: &mut Owners<'_>,
+    report: &mut Report,
+) {
+    let mut last = (0, 0);
+    for page in facts.pages {
+        each_slot(memory, page, |slot, words| {
+            if slot.is_of_ruby_code() != of_ruby_code {
+                return;
+            }
+            let key = key_of(&slot, facts.classes);
+            if last.0 != key || last.1 == 0 {
+                last = (key, report.owner(key));
+            }
+            if let Some(row) = report.owner_row(last.1) {
+                row.slots.add(page.slot);
+            }
+            let owner = if slot.is_plain() { last.1 | PLAIN } else { last.1 };
+            let count = slot.references(words.len());
+            words.iter().skip(2).take(count).for_each(|word| owners.adopt(*word, owner));
+        });
+    }
+}
+
+/// Returns the key of an object's owner: its class, or its type.
+fn key_of(slot: &Slot, classes: &[(u64, u64)]) -> u64 {
+    let real = || {
+        let place = classes.binary_search_by_key(&slot.class, |it| it.0).ok()?;
+        classes.get(place).map(|it| it.1)
+    };
+    match slot.is_named_by_class() {
+        true => real().unwrap_or(slot.type_number()),
+        false => slot.type_number(),
+    }
+}
+
+/// Gives the chunks that no object leads to, to data of libraries, then to stacks, then to unknown memory.
+fn adopt_of_parts<M: Source>(
+    memory: &Memory<'_, M>,
+    facts: &Facts<'_>,
+    parts: &[Part],
+    owners: &mut Owners<'_>,
+    report: &mut Report,
+) {
+    let mut scan = |is_wanted: fn(PartKind) -> Option<u64>, report: &mut Report| {
+        for part in parts {
+            let Some(key) = is_wanted(part.kind) else { continue };
+            let owner = report.owner(key);
+            let start = live_start(facts.known.stacks, part);
+            owners.scan(memory, start, part.end, owner);
+            owners.propagate(memory);
+        }
+    };
+    scan(
+        |kind| match kind {
+            PartKind::Data(file) => Some(FILE + file as u64),
+            _ => None,
+        },
+        report,
+    );
+    scan(
+        |kind| {
+            let is_stack = matches!(kind, PartKind::ThreadStack | PartKind::FiberStack | PartKind::MainStack);
+            is_stack.then_some(STACKS)
+        },
+        report,
+    );
+    scan(
+        |kind| {
+            let is_rest = matches!(kind, PartKind::Unnamed | PartKind::TransientHeap | PartKind::Jit);
+            is_rest.then_some(UNNAMED)
+        },
+        report,
+    );
+}
+
+/// Returns where the contents of a part begin: what is below the pointer of a stack is left over.
+fn live_start(stacks: &[u64], part: &Part) -> u64 {
+    match part.kind {
+        PartKind::ThreadStack | PartKind::MainStack => {
+            let here = stacks.iter().filter(|pointer| (part.start..part.end).contains(*pointer));
+            here.min().copied().unwrap_or(part.start)
+        }
+        _ => part.start,
+    }
+}
+
+/// Returns the bytes of the regions that are in swap.
+fn count_swapped<M: Source>(memory: &Memory<'_, M>) -> u64 {
+    let regions = memory.regions().iter();
+    let states = regions.flat_map(|it| memory.states(it.start, it.end));
+    states.filter(|state| **state == SWAPPED).count() as u64 * PAGE
+}

@@ -1,0 +1,188 @@
+//! What grew between two ledgers.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::ledger::Ledger;
+use super::text::kind_words;
+use crate::text::clean;
+use crate::text::units::{bytes, count};
+
+/// The rows of each table that are listed.
+const ROWS: usize = 20;
+
+/// The change of one row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// The key of a kind, or the name of an owner.
+    pub name: String,
+    /// Bytes before.
+    pub before: u64,
+    /// Bytes after.
+    pub after: u64,
+    /// Chunks, slots, or the owner's objects before.
+    pub count_before: u64,
+    /// The same after.
+    pub count_after: u64,
+}
+
+impl Change {
+    /// Returns the bytes more.
+    #[must_use]
+    pub fn growth(&self) -> i64 {
+        self.after as i64 - self.before as i64
+    }
+}
+
+/// The changes between two ledgers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LedgerDiff {
+    /// Resident bytes before.
+    pub rss_before: u64,
+    /// Resident bytes after.
+    pub rss_after: u64,
+    /// The seconds between them.
+    pub seconds: f64,
+    /// Kinds, the largest change first.
+    pub kinds: Vec<Change>,
+    /// Owners, the largest change first. Empty if one of the ledgers has none.
+    pub owners: Vec<Change>,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+}
+
+impl LedgerDiff {
+    /// Compares two ledgers.
+    #[must_use]
+    pub fn new(before: &Ledger, after: &Ledger) -> Self {
+        let mut notes = Vec::new();
+        if before.pid != after.pid {
+            notes.push(format!("These are two processes, {} and {}.", before.pid, after.pid));
+        }
+        let kinds = |ledger: &Ledger| {
+            ledger.kinds.iter().map(|it| (it.kind.clone(), it.bytes, it.count)).collect::<Vec<_>>()
+        };
+        let owners = |ledger: &Ledger| {
+            let rows = ledger.snapshot.iter().flat_map(|it| &it.owners);
+            rows.map(|it| (it.name.clone(), it.bytes, it.objects)).collect::<Vec<_>>()
+        };
+        let has_owners = before.snapshot.is_some() && after.snapshot.is_some();
+        if before.snapshot.is_some() != after.snapshot.is_some() {
+            notes.push("Only one of them has owners, so kinds of malloc's memory cannot be compared.".into());
+        }
+        Self {
+            rss_before: before.rss,
+            rss_after: after.rss,
+            seconds: after.at - before.at,
+            kinds: changes(kinds(before), kinds(after)),
+            owners: if has_owners { changes(owners(before), owners(after)) } else { Vec::new() },
+            notes,
+        }
+    }
+
+    /// Returns the changes as one line of JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Returns the changes as text for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let rss = Change { before: self.rss_before, after: self.rss_after, ..Change::default() };
+        let mut text = format!(
+            "RSS {} -> {} ({}) in {:.0} s.\n",
+            bytes(self.rss_before),
+            bytes(self.rss_after),
+            signed(rss.growth()),
+            self.seconds
+        );
+        self.notes.iter().for_each(|it| text.push_str(&format!("Note: {it}\n")));
+        write_changes(&mut text, "resident memory", &self.kinds, |name| kind_words(name).to_owned());
+        write_changes(&mut text, "owner", &self.owners, |name| clean(name).into_owned());
+        text
+    }
+}
+
+fn changes(before: Vec<(String, u64, u64)>, after: Vec<(String, u64, u64)>) -> Vec<Change> {
+    let mut all: BTreeMap<String, Change> = BTreeMap::new();
+    for (name, bytes, number) in before {
+        let row = all.entry(name.clone()).or_insert(Change { name, ..Change::default() });
+        (row.before, row.count_before) = (bytes, number);
+    }
+    for (name, bytes, number) in after {
+        let row = all.entry(name.clone()).or_insert(Change { name, ..Change::default() });
+        (row.after, row.count_after) = (bytes, number);
+    }
+    let mut all: Vec<Change> = all.into_values().collect();
+    all.sort_by_key(|it| std::cmp::Reverse(it.growth().unsigned_abs()));
+    all
+}
+
+fn write_changes(text: &mut String, title: &str, rows: &[Change], words: impl Fn(&str) -> String) {
+    let rows: Vec<&Change> = rows.iter().filter(|it| it.growth() != 0).take(ROWS).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{:>12} {:>12} {:>12} {:>11}  {title}", "change", "before", "after", "count");
+    for row in rows {
+        let more = row.count_after as i64 - row.count_before as i64;
+        let sign = if more < 0 { '-' } else { '+' };
+        let _ = writeln!(
+            text,
+            "{:>12} {:>12} {:>12} {:>11}  {}",
+            signed(row.growth()),
+            bytes(row.before),
+            bytes(row.after),
+            format!("{sign}{}", count(more.unsigned_abs())),
+            words(&row.name)
+        );
+    }
+}
+
+fn signed(growth: i64) -> String {
+    let sign = if growth < 0 { '-' } else { '+' };
+    format!("{sign}{}", bytes(growth.unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::ledger::tests::with_kinds;
+    use crate::memory::ledger::Snapshot;
+    use crate::memory::rows::OwnerRow;
+
+    #[test]
+    fn lists_what_grew_and_shrank() {
+        let owner = |name: &str, bytes, objects| OwnerRow {
+            name: name.into(),
+            bytes,
+            objects,
+            ..OwnerRow::default()
+        };
+        let mut before = with_kinds(&[("tops", 4 << 20, 2), ("jit", 1 << 20, 0)]);
+        let mut after =
+            with_kinds(&[("tops", 1 << 20, 2), ("unreferenced", 9 << 20, 70), ("jit", 1 << 20, 0)]);
+        assert!(LedgerDiff::new(&before, &after).owners.is_empty());
+        before.snapshot = Some(Snapshot { owners: vec![owner("Foo", 100, 1)], ..Snapshot::default() });
+        let diff = LedgerDiff::new(&before, &after);
+        assert!(diff.owners.is_empty() && diff.notes.len() == 1, "{diff:?}");
+        after.snapshot = Some(Snapshot {
+            owners: vec![owner("Foo", 90, 1), owner("Bar", 7_000, 9)],
+            ..Snapshot::default()
+        });
+        let diff = LedgerDiff::new(&before, &after);
+        let names: Vec<_> = diff.kinds.iter().map(|it| (&*it.name, it.growth())).collect();
+        assert_eq!(names, [("unreferenced", 9 << 20), ("tops", -(3 << 20)), ("jit", 0)]);
+        assert_eq!(diff.owners.iter().map(|it| it.growth()).collect::<Vec<_>>(), [7_000, -10]);
+        let text = diff.text();
+        assert!(text.starts_with("RSS 5.00 MiB -> 11.0 MiB (+6.00 MiB) in 0 s.\n"), "{text}");
+        assert!(
+            text.contains("   -3.00 MiB     4.00 MiB     1.00 MiB          +0  malloc: free ends"),
+            "{text}"
+        );
+        assert!(!text.contains("code of a JIT"), "{text}");
+    }
+}

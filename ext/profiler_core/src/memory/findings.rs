@@ -1,0 +1,215 @@
+//! What stands out in a ledger, with a remedy that was tried.
+
+use super::ledger::{Ledger, Snapshot};
+use super::rows::Finding;
+use crate::text::units::{bytes, count, counted, percent};
+
+/// The least that is worth a finding, and the least share of the resident memory.
+const LEAST: u64 = 4 << 20;
+const LEAST_SHARE: u64 = 20;
+/// The least memory without a reference that is called a leak: the walk is wrong about less.
+const LEAST_LEAK: u64 = 1 << 20;
+
+impl Ledger {
+    /// Finishes the ledger: sorts its rows, and finds what stands out.
+    pub fn finish(&mut self) {
+        self.kinds.sort_by_key(|it| std::cmp::Reverse(it.bytes));
+        self.findings = all(self);
+    }
+}
+
+/// Returns all findings, the most bytes first.
+fn all(ledger: &Ledger) -> Vec<Finding> {
+    let mut all: Vec<Finding> = Vec::new();
+    if let Some(snapshot) = &ledger.snapshot {
+        all.extend(leak(ledger, snapshot));
+        all.extend(tops(ledger, snapshot));
+        all.extend(free_pages(ledger, snapshot));
+        all.extend(fragments(ledger, snapshot));
+    }
+    all.extend(empty_pages(ledger));
+    all.extend(jit(ledger));
+    all.extend(swap(ledger));
+    all.sort_by_key(|it| std::cmp::Reverse(it.bytes));
+    all
+}
+
+fn is_worth_saying(bytes: u64, ledger: &Ledger) -> bool {
+    bytes >= LEAST && bytes * LEAST_SHARE >= ledger.rss
+}
+
+fn finding(kind: &str, bytes: u64, text: String, remedy: impl Into<String>) -> Finding {
+    Finding { kind: kind.to_owned(), bytes, text, remedy: remedy.into() }
+}
+
+/// Memory that nothing refers to: a leak of C code.
+fn leak(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
+    let leaked = ledger.bytes("unreferenced");
+    // What only a part that was not walked refers to looks lost.
+    if leaked < LEAST_LEAK || ledger.bytes("not_walked") * 10 > leaked {
+        return None;
+    }
+    let chunks = ledger.count("unreferenced");
+    let mut text =
+        format!("{} of malloc in {} that nothing refers to", bytes(leaked), counted(chunks, "block"));
+    let sizes: Vec<String> = snapshot
+        .sizes
+        .iter()
+        .take(3)
+        .filter(|it| it.bytes * 10 >= leaked)
+        .map(|it| format!("{} of {}", count(it.count), bytes(it.size)))
+        .collect();
+    if !sizes.is_empty() {
+        text.push_str(&format!(" ({})", sizes.join(", ")));
+    }
+    let hint = snapshot.hints.iter().find(|it| it.bytes * 2 >= leaked);
+    let remedy = match hint {
+        Some(hint) => format!(
+            "C code lost them, probably {}: {} of them refer to its code or constants. Update it, or look for a missing free \
+             where it is used.",
+            file_name(&hint.path),
+            percent(hint.bytes, leaked)
+        ),
+        None => "C code lost them: a gem's extension or a library. Take a second ledger after some work; if this grows, leave out \
+                 one gem with an extension after the other."
+            .to_owned(),
+    };
+    Some(finding("leak", leaked, text, remedy))
+}
+
+/// The free ends of the arenas of threads, which malloc keeps.
+fn tops(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
+    let of_threads = snapshot.arenas.iter().filter(|it| !it.main);
+    let large = of_threads.clone().filter(|it| it.top >= 1 << 20).count();
+    let tops: u64 = of_threads.map(|it| it.top).sum();
+    is_worth_saying(tops, ledger).then(|| {
+        finding(
+            "tops",
+            tops,
+            format!(
+                "{} are free at the ends of {}, which malloc keeps and malloc_trim does not return",
+                bytes(tops),
+                counted(large.max(1) as u64, "arena")
+            ),
+            "Set MALLOC_ARENA_MAX=2 in the environment of the process, or MALLOC_MMAP_THRESHOLD_=131072, which keeps large blocks out \
+             of the arenas.",
+        )
+    })
+}
+
+/// Whole free pages inside of arenas.
+fn free_pages(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
+    is_worth_saying(snapshot.trimmable, ledger).then(|| {
+        finding(
+            "free_pages",
+            snapshot.trimmable,
+            format!("{} are whole pages in free blocks of malloc", bytes(snapshot.trimmable)),
+            "malloc_trim(0) returns them to the system at once. It is a function of libc, which Fiddle can call, now and then.",
+        )
+    })
+}
+
+/// Free memory that is in no whole page.
+fn fragments(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
+    let free = ledger.bytes("free_chunks").saturating_sub(snapshot.trimmable);
+    is_worth_saying(free, ledger).then(|| {
+        finding(
+            "fragments",
+            free,
+            format!("{} of malloc are free in pieces smaller than a page: fragmentation", bytes(free)),
+            "malloc uses them before it asks the system for more, but cannot return them: each page also has a block in use.",
+        )
+    })
+}
+
+/// Pages of Ruby's heap without a live object.
+fn empty_pages(ledger: &Ledger) -> Option<Finding> {
+    let empty = ledger.bytes("empty_pages");
+    is_worth_saying(empty, ledger).then(|| {
+        finding(
+            "empty_pages",
+            empty,
+            format!("{} are pages of Ruby's heap without a live object", bytes(empty)),
+            "Ruby keeps them for the next objects: something allocated many at once. Look for it with profiler record --mode allocations.",
+        )
+    })
+}
+
+/// Code of a JIT.
+fn jit(ledger: &Ledger) -> Option<Finding> {
+    let code = ledger.bytes("jit");
+    is_worth_saying(code, ledger).then(|| {
+        finding(
+            "jit",
+            code,
+            format!("{} are for code of a JIT", bytes(code)),
+            "Limit it with Ruby's option --yjit-exec-mem-size, in MiB.",
+        )
+    })
+}
+
+/// Memory in swap.
+fn swap(ledger: &Ledger) -> Option<Finding> {
+    is_worth_saying(ledger.swapped, ledger).then(|| {
+        finding(
+            "swap",
+            ledger.swapped,
+            format!("{} of the process are in swap, besides its resident memory", bytes(ledger.swapped)),
+            "The machine, or the limit of its cgroup, has too little memory for what runs there.",
+        )
+    })
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::ledger::tests::with_kinds;
+    use crate::memory::rows::{ArenaRow, HintRow, SizeRow};
+
+    const MIB: u64 = 1 << 20;
+
+    fn kinds(ledger: &Ledger) -> Vec<String> {
+        all(ledger).into_iter().map(|it| it.kind).collect()
+    }
+
+    #[test]
+    fn finds_each_kind_where_it_is_large() {
+        let mut ledger = with_kinds(&[
+            ("unreferenced", 50 * MIB, 10_000),
+            ("free_chunks", 90 * MIB, 7),
+            ("empty_pages", 10 * MIB, 7),
+            ("jit", 20 * MIB, 1),
+        ]);
+        assert_eq!(kinds(&ledger), ["jit", "empty_pages"], "the others need a snapshot");
+        let arena = |main, top| ArenaRow { main, top, ..ArenaRow::default() };
+        ledger.snapshot = Some(Snapshot {
+            trimmable: 60 * MIB,
+            arenas: vec![arena(true, 99 * MIB), arena(false, 30 * MIB), arena(false, 10 * MIB)],
+            sizes: vec![SizeRow { size: 5_008, count: 10_000, bytes: 50 * MIB }],
+            hints: vec![HintRow { path: "/usr/lib/libleak.so".into(), count: 9_000, bytes: 45 * MIB }],
+            ..Snapshot::default()
+        });
+        assert_eq!(kinds(&ledger), ["free_pages", "leak", "tops", "fragments", "jit", "empty_pages"]);
+        let found = all(&ledger);
+        assert!(found[1].text.contains("10,000 of 4.89 KiB"), "{}", found[1].text);
+        assert!(found[1].remedy.contains("libleak.so: 90.0%"), "{}", found[1].remedy);
+        assert!(found[2].text.starts_with("40.0 MiB are free at the ends of 2 arenas"), "{}", found[2].text);
+    }
+
+    #[test]
+    fn is_silent_about_little_and_about_broken_walks() {
+        let mut ledger =
+            with_kinds(&[("unreferenced", MIB / 2, 9), ("jit", 10 * MIB, 1), ("files", 900 * MIB, 0)]);
+        ledger.snapshot = Some(Snapshot::default());
+        assert!(all(&ledger).is_empty());
+        for (not_walked, found) in [(MIB, 1), (3 * MIB, 0)] {
+            let mut leak = with_kinds(&[("unreferenced", 20 * MIB, 9), ("not_walked", not_walked, 1)]);
+            leak.snapshot = Some(Snapshot { broken_chains: 1, ..Snapshot::default() });
+            assert_eq!(all(&leak).len(), found);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What each part of the regions is.
+
+use ::core::prelude::rust_2021::*;
+
+use super::arena::{heap_at, main_heap, mapped_at, ArenaHeap, HEAP_SPAN};
+use super::mapping::PAGE;
+use super::pages::{Memory, Source, ABSENT, GUARD};
+use super::region::{Region, RegionKind};
+
+/// The kind of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// A page of Ruby's heap.
+    RubyPage,
+    /// The tables of the snapshot itself.
+    Own,
+    /// A heap of an arena of malloc.
+    Heap(ArenaHeap),
+    /// A block that malloc mapped for itself.
+    Block,
+    /// The stack of a thread.
+    ThreadStack,
+    /// The stack of a fiber.
+    FiberStack,
+    /// The stack of the main thread.
+    MainStack,
+    /// Code that a JIT wrote.
+    Jit,
+    /// The memory for short-lived arrays and the like of Ruby before 3.3.
+    TransientHeap,
+    /// The data of the library of that number.
+    Data(usize),
+    /// Unknown.
+    Unnamed,
+}
+
+/// A part of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The kind.
+    pub kind: PartKind,
+    /// The first address.
+    pub start: u64,
+    /// The address after the last.
+    pub end: u64,
+}
+
+/// What is known besides the mappings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'tables> {
+    /// The addresses of the pages of Ruby's heap, in order.
+    pub ruby_pages: &'tables [u64],
+    /// The bytes of each.
+    pub ruby_page_bytes: u64,
+    /// The tables of the snapshot, in any order.
+    pub own: &'tables [(u64, u64)],
+    /// The stack pointers of the threads, in any order.
+    pub stacks: &'tables [u64],
+    /// The bytes of the transient heap; 0 if there is none.
+    pub transient_bytes: u64,
+}
+
+/// Passes the parts of all regions to `found`, in the order of their addresses.
+pub fn lay_out<S: Source>(memory: &Memory<'_, S>, known: &Known<'_>, mut found: impl FnMut(Part)) {
+    for region in memory.regions() {
+        let whole = |kind| Part { kind, start: region.start, end: region.end };
+        match region.kind {
+            RegionKind::Heap => {
+                let heap = main_heap(memory, region.start, region.end);
+                found(whole(PartKind::Heap(heap)));
+            }
+            RegionKind::MainStack => found(whole(PartKind::MainStack)),
+            RegionKind::FiberStack => found(whole(PartKind::FiberStack)),
+            RegionKind::Jit => found(whole(PartKind::Jit)),
+            RegionKind::Anonymous
+                if known.transient_bytes != 0 && region.end - region.start == known.transient_bytes =>
+            {
+                found(whole(PartKind::TransientHeap));
+            }
+            RegionKind::Anonymous | RegionKind::Data | RegionKind::ZeroedData => {
+                lay_out_region(memory, known, region, &mut found)
+            }
+        }
+    }
+}
+
+fn lay_out_region<S: Source>(
+    memory: &Memory<'_, S>,
+    known: &Known<'_>,
+    region: &Region,
+    found: &mut impl FnMut(Part),
+) {
+    let rest = match region.kind {
+        RegionKind::Data | RegionKind::ZeroedData => PartKind::Data(region.library),
+        _ => PartKind::Unnamed,
+    };
+    let (mut at, mut rest_start) = (region.start, region.start);
+    while at < region.end {
+        let Some((kind, end)) = part_at(memory, known, region, at) else {
+            at += PAGE;
+            continue;
+        };
+        if rest_start < at {
+            found(Part { kind: rest, start: rest_start, end: at });
+        }
+        let end = end.clamp(at + 1, region.end);
+        found(Part { kind, start: at, end });
+        (at, rest_start) = (end, end);
+    }
+    if rest_start < region.end {
+        found(Part { kind: rest, start: rest_start, end: region.end });
+    }
+}
+
+/// Returns what begins at a page, and its end.
+fn part_at<S: Source>(
+    memory: &Memory<'_, S>,
+    known: &Known<'_>,
+    region: &Region,
+    at: u64,
+) -> Option<(PartKind, u64)> {
+    if known.ruby_pages.binary_search(&at).is_ok() {
+        return Some((PartKind::RubyPage, at + known.ruby_page_bytes));
+    }
+    if let Some((_, end)) = known.own.iter().find(|(start, end)| (*start..*end).contains(&at)) {
+        return Some((PartKind::Own, *end));
+    }
+    if memory.state(at) == ABSENT || region.kind == RegionKind::Data {
+        return None;
+    }
+    let heap = (at % HEAP_SPAN == 0).then(|| heap_at(memory, at, region.end)).flatten();
+    if let Some(heap) = heap {
+        return Some((PartKind::Heap(heap), heap.end));
+    }
+    if let Some(end) = stack_end(memory, known.stacks, region, at) {
+        return Some((PartKind::ThreadStack, end));
+    }
+    mapped_at(memory, at, region.end).map(|bytes| (PartKind::Block, at + bytes))
+}
+
+/// Returns the end of the thread's stack of which `at` is a page. A guard, or the beginning of the region,
+/// is below each stack.
+fn stack_end<S: Source>(memory: &Memory<'_, S>, stacks: &[u64], region: &Region, at: u64) -> Option<u64> {
+    let is_first = |pointer: &&u64| {
+        let pointer = **pointer;
+        if !(at..region.end).contains(&pointer) {
+            return false;
+        }
+        let below = memory.states(region.start, pointer);
+        let guard = below.iter().rposition(|state| *state == GUARD);
+        let low = region.start + guard.map_or(0, |page| page as u64 + 1) * PAGE;
+        low <= at && (low == at || memory.states(low, at).iter().all(|state| *state == ABSENT))
+    };
+    let pointer = stacks.iter().filter(is_first).min()?;
+    // A block of malloc may lie between the beginning of the region and the stack.
+    if mapped_at(memory, at, region.end).is_some_and(|bytes| at + bytes <= *pointer) {
+        return None;
+    }
+    let mut page = pointer - pointer % PAGE;
+    while page < region.end && memory.state(page) != GUARD {
+        if let Some(end) = descriptor_end(memory, page) {
+            return Some(end.min(region.end));
+        }
+        page += PAGE;
+    }
+    Some(page.min(region.end))
+}
+
+/// Returns the end of the stack if the descriptor of its thread is in this page. The descriptor ends the
+/// stack, and refers to itself twice (x86-64; elsewhere the stack is bounded by guards alone).
+fn descriptor_end<S: Source>(memory: &Memory<'_, S>, page: u64) -> Option<u64> {
+    const BYTES: u64 = 0x900;
+    let mut words = [0; (PAGE / 8) as usize];
+    if !memory.read(page, &mut words) {
+        return None;
+    }
+    let place = words.windows(3).step_by(8).zip((page..).step_by(64));
+    place
+        .filter(|(three, address)| three.first() == Some(address) && three.get(2) == Some(address))
+        .map(|(_, address)| (address + BYTES + PAGE - 1) & !(PAGE - 1))
+        .next()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::memory::pages::tests::{region, Words};
+    use crate::memory::pages::PRESENT;
+    use ::std::{assert_eq, vec, vec::Vec};
+
+    #[test]
+    fn names_what_lies_in_one_mapping() {
+        // A block of malloc, a page of Ruby's, a stack with its guard, and a page that nobody knows.
+        let mut words = Words::default();
+        words.0.insert(0x10008, 0x2002);
+        for place in [0x16a00, 0x16a10] {
+            words.0.insert(place, 0x16a00);
+        }
+        let regions = [region(0x10000, 0x1a000, 0)];
+        let mut states = vec![PRESENT; 10];
+        states[4] = GUARD;
+        states[5] = ABSENT;
+        let memory = Memory::new(&regions, &states, &words);
+        let known = Known {
+            ruby_pages: &[0x12000],
+            ruby_page_bytes: 0x2000,
+            stacks: &[0x16800],
+            own: &[(0x19000, 0x1a000)],
+            ..Known::default()
+        };
+        let mut parts: Vec<(PartKind, u64, u64)> = vec![];
+        lay_out(&memory, &known, |it| parts.push((it.kind, it.start, it.end)));
+        assert_eq!(
+            parts,
+            [
+                (PartKind::Block, 0x10000, 0x12000),
+                (PartKind::RubyPage, 0x12000, 0x14000),
+                (PartKind::Unnamed, 0x14000, 0x16000),
+                (PartKind::ThreadStack, 0x16000, 0x18000),
+                (PartKind::Unnamed, 0x18000, 0x19000),
+                (PartKind::Own, 0x19000, 0x1a000),
+            ]
+        );
+    }
+}

@@ -1,0 +1,308 @@
+//! The ledger: what people and programs read.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::report::{Kind, Kinds, OwnerSum, Report, Sum, FILE, KINDS, OTHERS, STACKS, UNNAMED};
+use super::rows::{ArenaRow, FileRow, Finding, HintRow, KindRow, MallocCount, OwnerRow, SizeRow};
+use super::slots::{type_name, Slot};
+use super::smaps::{MappingSize, Smaps};
+
+/// All kinds with their keys and their words, in the order in which they are listed if they are equally large.
+pub(super) const KIND_NAMES: [(Kind, &str, &str); KINDS - 1] = [
+    (Kind::OfObjects, "of_objects", "malloc: of Ruby objects"),
+    (Kind::OfLibraries, "of_libraries", "malloc: of libraries and the VM"),
+    (Kind::OfStacks, "of_stacks", "malloc: referred to by stacks alone"),
+    (Kind::OfUnnamed, "of_unnamed", "malloc: referred to by unnamed memory alone"),
+    (Kind::Unreferenced, "unreferenced", "malloc: referred to by nothing"),
+    (Kind::Free, "free_chunks", "malloc: free chunks"),
+    (Kind::Top, "tops", "malloc: free ends of arenas"),
+    (Kind::Cached, "cached", "malloc: free, kept by threads and fast bins"),
+    (Kind::Arena, "arenas", "malloc: its own data"),
+    (Kind::Broken, "not_walked", "malloc: not walked"),
+    (Kind::MainArena, "main_arena", "malloc: main arena"),
+    (Kind::ThreadArenas, "thread_arenas", "malloc: arenas of threads"),
+    (Kind::Blocks, "blocks", "malloc: large blocks"),
+    (Kind::LiveSlots, "live_slots", "Ruby heap: live objects"),
+    (Kind::FreeSlots, "free_slots", "Ruby heap: free slots"),
+    (Kind::EmptyPages, "empty_pages", "Ruby heap: empty pages"),
+    (Kind::RubyPages, "ruby_pages", "Ruby heap: pages"),
+    (Kind::MainStack, "main_stack", "stack of the main thread"),
+    (Kind::ThreadStacks, "thread_stacks", "stacks of threads"),
+    (Kind::FiberStacks, "fiber_stacks", "stacks of fibers"),
+    (Kind::Jit, "jit", "code of a JIT"),
+    (Kind::TransientHeap, "transient_heap", "Ruby's transient heap"),
+    (Kind::LibraryData, "library_data", "data of libraries"),
+    (Kind::Unnamed, "unnamed", "without a name"),
+];
+
+/// The key and the words of files, of which a snapshot knows nothing.
+pub(super) const FILES: (&str, &str) = ("files", "code and files");
+/// The key and the words of shared memory.
+pub(super) const SHARED: (&str, &str) = ("shared", "shared memory");
+
+/// What only a snapshot finds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The time for which this process stood still, in nanoseconds: the garbage collection.
+    pub gc_ns: u64,
+    /// The time for which it stood still besides: the lists and the fork.
+    pub fork_ns: u64,
+    /// The time that the copy took.
+    pub copy_ns: u64,
+    /// What the walk found, counted as malloc does.
+    pub walked: MallocCount,
+    /// Whole resident pages in free chunks, which `malloc_trim` would return.
+    pub trimmable: u64,
+    /// Chains of chunks that are broken.
+    pub broken_chains: u64,
+    /// Owners, the largest first.
+    pub owners: Vec<OwnerRow>,
+    /// Arenas, the main one first.
+    pub arenas: Vec<ArenaRow>,
+    /// Sizes of unreferenced chunks, the most bytes first.
+    pub sizes: Vec<SizeRow>,
+    /// Files to which unreferenced chunks refer, the most bytes first.
+    pub hints: Vec<HintRow>,
+}
+
+/// The ledger of a process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// The process.
+    pub pid: u32,
+    /// `RUBY_DESCRIPTION`.
+    pub ruby: String,
+    /// The command line.
+    pub program: String,
+    /// The time, seconds since 1970 UTC.
+    pub at: f64,
+    /// Resident bytes, by the kernel.
+    pub rss: u64,
+    /// Bytes in swap.
+    pub swapped: u64,
+    /// Bytes of address space.
+    pub address_space: u64,
+    /// Resident memory by kind, the largest first.
+    pub kinds: Vec<KindRow>,
+    /// Files, the largest first.
+    pub files: Vec<FileRow>,
+    /// What malloc says. `None` if it is not glibc's.
+    pub malloc: Option<MallocCount>,
+    /// What a snapshot found. `None` if there was none.
+    pub snapshot: Option<Snapshot>,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+    /// What stands out, with a remedy.
+    pub findings: Vec<Finding>,
+}
+
+impl Ledger {
+    /// Creates a ledger with what the kernel says about mappings.
+    #[must_use]
+    pub fn new(smaps: &Smaps) -> Self {
+        let mut ledger =
+            Self { rss: smaps.rss, swapped: smaps.swap, address_space: smaps.size, ..Self::default() };
+        ledger.add(FILES.0, Sum { bytes: smaps.files.values().sum(), count: 0 });
+        ledger.add(SHARED.0, Sum { bytes: smaps.shared, count: 0 });
+        let written = |path: &str| smaps.written.get(path).copied().unwrap_or(0);
+        let row = |(path, bytes): (&String, &u64)| FileRow {
+            path: path.clone(),
+            bytes: *bytes,
+            written: written(path),
+        };
+        ledger.files = smaps.files.iter().map(row).filter(|it| it.bytes + it.written > 0).collect();
+        ledger.files.sort_by_key(|it| std::cmp::Reverse(it.bytes + it.written));
+        ledger
+    }
+
+    fn add(&mut self, kind: &str, sum: Sum) {
+        if sum.bytes > 0 {
+            self.kinds.push(KindRow { kind: kind.to_owned(), bytes: sum.bytes, count: sum.count });
+        }
+    }
+
+    /// Replaces the sums of the kernel by newer ones, of the instant of a snapshot.
+    pub fn set_sums(&mut self, sums: &MappingSize) {
+        (self.rss, self.swapped) = (sums.rss, sums.swap);
+        let of_files = sums.rss.saturating_sub(sums.anonymous + self.bytes(SHARED.0));
+        for row in self.kinds.iter_mut().filter(|row| row.kind == FILES.0) {
+            row.bytes = of_files;
+        }
+    }
+
+    /// Adds the sums of private memory.
+    pub fn add_kinds(&mut self, kinds: &Kinds) {
+        for (kind, key, _) in KIND_NAMES {
+            self.add(key, kinds.get(kind as usize).copied().unwrap_or_default());
+        }
+    }
+
+    /// Adds what a snapshot found. `name` returns the name of a class by its address.
+    pub fn add_snapshot(&mut self, report: &Report, name: impl Fn(u64) -> Option<String>) {
+        self.add_kinds(&report.kinds);
+        let mut owners: BTreeMap<String, OwnerRow> = BTreeMap::new();
+        for sum in report.owners.iter().filter(|it| it.is_used != 0) {
+            let name = owner_name(sum.key, report, &name);
+            let row = owners.entry(name.clone()).or_insert(OwnerRow { name, ..OwnerRow::default() });
+            add_owner(row, sum);
+        }
+        let mut snapshot = Snapshot {
+            walked: MallocCount {
+                in_use: report.in_use_bytes,
+                free: report.free_bytes,
+                mapped: report.mapped_bytes,
+            },
+            trimmable: report.trimmable,
+            broken_chains: report.broken_chains,
+            owners: owners.into_values().filter(|it| it.bytes > 0).collect(),
+            ..Snapshot::default()
+        };
+        snapshot.owners.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+        let arenas = report.arenas.iter().filter(|it| it.is_used != 0);
+        let arena = |it: &super::report::ArenaSum| ArenaRow {
+            main: it.address == 0,
+            used: it.used,
+            free: it.free,
+            top: it.top,
+        };
+        snapshot.arenas = arenas.map(arena).collect();
+        snapshot.arenas.sort_by_key(|it| (!it.main, std::cmp::Reverse(it.used + it.free + it.top)));
+        let sizes = report.sizes.iter().filter(|it| it.sum.count > 0);
+        snapshot.sizes =
+            sizes.map(|it| SizeRow { size: it.size, count: it.sum.count, bytes: it.sum.bytes }).collect();
+        snapshot.sizes.sort_by_key(|it| std::cmp::Reverse((it.bytes, it.size)));
+        let files = report.files.iter().filter(|it| it.hinted.count > 0);
+        let hint = |it: &super::report::FileSum| HintRow {
+            path: String::from_utf8_lossy(it.path()).into_owned(),
+            count: it.hinted.count,
+            bytes: it.hinted.bytes,
+        };
+        snapshot.hints = files.map(hint).collect();
+        snapshot.hints.sort_by_key(|it| std::cmp::Reverse(it.bytes));
+        self.snapshot = Some(snapshot);
+    }
+
+    /// Returns the resident bytes of a kind, by its key.
+    #[must_use]
+    pub fn bytes(&self, kind: &str) -> u64 {
+        self.kinds.iter().filter(|it| it.kind == kind).map(|it| it.bytes).sum()
+    }
+
+    /// Returns the number of things of a kind.
+    #[must_use]
+    pub fn count(&self, kind: &str) -> u64 {
+        self.kinds.iter().filter(|it| it.kind == kind).map(|it| it.count).sum()
+    }
+
+    /// Returns the sum of all kinds. It differs from the resident bytes by what changed between two looks.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.kinds.iter().map(|it| it.bytes).sum()
+    }
+
+    /// Returns the ledger as one line of JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads a line of JSON.
+    ///
+    /// # Errors
+    /// The reason why it is no ledger.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|why| format!("not a ledger of profiler memory --json: {why}"))
+    }
+}
+
+fn add_owner(row: &mut OwnerRow, sum: &OwnerSum) {
+    row.bytes += sum.slots.bytes + sum.own.bytes + sum.behind.bytes;
+    row.objects += sum.slots.count;
+    row.slot_bytes += sum.slots.bytes;
+    row.chunks += sum.own.count;
+    row.chunk_bytes += sum.own.bytes;
+    row.behind += sum.behind.count;
+    row.behind_bytes += sum.behind.bytes;
+}
+
+/// Returns the name of an owner.
+fn owner_name(key: u64, report: &Report, class: &impl Fn(u64) -> Option<String>) -> String {
+    match key {
+        key if key < Slot::TYPES => format!("(internal to Ruby) {}", type_name(key)),
+        STACKS => "(stacks)".to_owned(),
+        UNNAMED => "(unnamed memory)".to_owned(),
+        OTHERS => "(all other classes)".to_owned(),
+        key if key < FILE + super::report::FILES as u64 => {
+            let path = report.files.get((key - FILE) as usize).map(super::report::FileSum::path);
+            let path = String::from_utf8_lossy(path.unwrap_or_default()).into_owned();
+            format!("data of {}", path.rsplit('/').next().unwrap_or(&path))
+        }
+        key => class(key).unwrap_or_else(|| "(unknown class)".to_owned()),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::memory::report::tests::empty;
+
+    /// A ledger with these kinds.
+    pub(crate) fn with_kinds(kinds: &[(&str, u64, u64)]) -> Ledger {
+        let row = |(kind, bytes, count): &(&str, u64, u64)| KindRow {
+            kind: (*kind).to_owned(),
+            bytes: *bytes,
+            count: *count,
+        };
+        let rss = kinds.iter().map(|it| it.1).sum();
+        Ledger { kinds: kinds.iter().map(row).collect(), rss, ..Ledger::default() }
+    }
+
+    #[test]
+    fn names_owners_and_merges_those_of_one_name() {
+        let mut report = empty();
+        report.files[2].set_path(b"/usr/lib/libz.so.1");
+        for (key, bytes) in [(0x7000, 10), (0x8000, 20), (0x1a7, 5), (STACKS, 1), (FILE + 2, 2), (0x9000, 0)]
+        {
+            let owner = report.owner(key);
+            let row = report.owner_row(owner).unwrap();
+            row.slots.add(bytes);
+            row.behind = Sum { bytes, count: 2 };
+        }
+        report.add(Kind::Top, 7);
+        let mut ledger = Ledger::new(&Smaps::default());
+        ledger.add_snapshot(&report, |class| (class < 0x9000).then(|| "Foo".to_owned()));
+        ledger.finish();
+        let owners: Vec<_> = ledger.snapshot.as_ref().unwrap().owners.iter().collect();
+        let named: Vec<_> = owners.iter().map(|it| (&*it.name, it.bytes, it.objects, it.behind)).collect();
+        assert_eq!(
+            named,
+            [
+                ("Foo", 60, 2, 4),
+                ("(internal to Ruby) iseq (code)", 10, 1, 2),
+                ("data of libz.so.1", 4, 1, 2),
+                ("(stacks)", 2, 1, 2)
+            ]
+        );
+        assert_eq!((ledger.bytes("tops"), ledger.sum()), (7, 7));
+        let smaps =
+            Smaps { files: [("/lib/a.so".to_owned(), 100)].into(), shared: 30, rss: 130, ..Smaps::default() };
+        let mut newer = Ledger::new(&smaps);
+        newer.set_sums(&MappingSize { rss: 1_000, anonymous: 850, swap: 5, ..MappingSize::default() });
+        assert_eq!((newer.rss, newer.swapped, newer.bytes("files"), newer.sum()), (1_000, 5, 120, 150));
+        assert_eq!(Ledger::parse(&ledger.json()), Ok(ledger));
+        assert!(Ledger::parse("{}").unwrap_err().starts_with("not a ledger"));
+    }
+
+    #[test]
+    fn each_kind_has_one_name() {
+        let mut keys: Vec<_> = KIND_NAMES.iter().map(|it| it.1).chain([FILES.0, SHARED.0]).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), KINDS + 1);
+        for (place, (kind, ..)) in KIND_NAMES.iter().enumerate() {
+            assert_eq!(KIND_NAMES.iter().position(|it| it.0 == *kind), Some(place));
+        }
+    }
+}

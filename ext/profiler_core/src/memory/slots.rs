@@ -1,0 +1,157 @@
+//! The slots of Ruby's heap, as far as the first words of an object tell about it.
+//!
+//! The numbers of the types are the same in all Rubies that profiler supports.
+
+use ::core::option::Option::{self, None, Some};
+use ::core::prelude::rust_2021::*;
+
+/// The types whose objects Ruby code makes for itself. Their memory is theirs, before that of the VM is
+/// looked at, which refers to almost all.
+const OF_RUBY_CODE: [u8; 12] =
+    [OBJECT, FLOAT, STRING, REGEXP, ARRAY, HASH, STRUCT, BIGNUM, FILE, MATCH, COMPLEX, RATIONAL];
+
+const OBJECT: u8 = 1;
+/// A class.
+pub const CLASS: u8 = 2;
+const FLOAT: u8 = 4;
+const STRING: u8 = 5;
+const REGEXP: u8 = 6;
+const ARRAY: u8 = 7;
+const HASH: u8 = 8;
+const STRUCT: u8 = 9;
+const BIGNUM: u8 = 10;
+const FILE: u8 = 11;
+const DATA: u8 = 12;
+const MATCH: u8 = 13;
+const COMPLEX: u8 = 14;
+const RATIONAL: u8 = 15;
+const SYMBOL: u8 = 20;
+const IMEMO: u8 = 26;
+const ZOMBIE: u8 = 29;
+const MOVED: u8 = 30;
+
+const TYPE: u64 = 0x1f;
+/// Of a String: its bytes are outside of the slot.
+const NOT_EMBEDDED: u64 = 1 << 13;
+const SUBTYPE_SHIFT: u64 = 12;
+const SUBTYPE: u64 = 0xf;
+
+/// A live object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The type of the object.
+    pub kind: u8,
+    /// The type of an object of the VM's own.
+    subtype: u8,
+    /// The class, which can be a singleton class or 0.
+    pub class: u64,
+    is_embedded: bool,
+}
+
+impl Slot {
+    /// Reads the first two words of a slot. Returns `None` if it is free.
+    #[inline]
+    #[must_use]
+    pub fn new(flags: u64, class: u64) -> Option<Self> {
+        let kind = (flags & TYPE) as u8;
+        if kind == 0 || kind == ZOMBIE || kind == MOVED {
+            return None;
+        }
+        let subtype = if kind == IMEMO { (flags >> SUBTYPE_SHIFT & SUBTYPE) as u8 } else { 0 };
+        let is_embedded = kind == STRING && flags & NOT_EMBEDDED == 0;
+        Some(Self { kind, subtype, class, is_embedded })
+    }
+
+    /// Returns whether Ruby code makes such objects.
+    #[inline]
+    #[must_use]
+    pub fn is_of_ruby_code(&self) -> bool {
+        OF_RUBY_CODE.contains(&self.kind)
+    }
+
+    /// Returns whether the class tells more about the object than its type.
+    #[must_use]
+    pub fn is_named_by_class(&self) -> bool {
+        self.is_of_ruby_code() || self.kind == DATA || self.kind == SYMBOL
+    }
+
+    /// Returns whether its memory holds plain bytes.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        [STRING, SYMBOL, BIGNUM, FLOAT].contains(&self.kind)
+    }
+
+    /// Returns the number of words, from the third on, that may be addresses.
+    #[must_use]
+    pub fn references(&self, words: usize) -> usize {
+        match self.kind {
+            STRING if self.is_embedded => 0,
+            STRING => 3.min(words.saturating_sub(2)),
+            FLOAT => 0,
+            _ => words.saturating_sub(2),
+        }
+    }
+
+    /// Returns a number below [`TYPES`](Self::TYPES) for the type.
+    #[must_use]
+    pub fn type_number(&self) -> u64 {
+        u64::from(self.kind) << 4 | u64::from(self.subtype)
+    }
+
+    /// The number of types.
+    pub const TYPES: u64 = 32 << 4;
+}
+
+/// Returns the name of a type, by its number.
+#[must_use]
+pub fn type_name(number: u64) -> &'static str {
+    match ((number >> 4) as u8, number & 15) {
+        (OBJECT, _) => "Object",
+        (CLASS, _) => "Class",
+        (3, _) => "Module",
+        (FLOAT, _) => "Float",
+        (STRING, _) => "String",
+        (REGEXP, _) => "Regexp",
+        (ARRAY, _) => "Array",
+        (HASH, _) => "Hash",
+        (STRUCT, _) => "Struct",
+        (BIGNUM, _) => "Integer",
+        (FILE, _) => "File",
+        (DATA, _) => "data of C code",
+        (MATCH, _) => "MatchData",
+        (SYMBOL, _) => "Symbol",
+        (IMEMO, 0) => "local variables of a block",
+        (IMEMO, 1) => "scope of constants",
+        (IMEMO, 4) => "block of C code",
+        (IMEMO, 6) => "method entry",
+        (IMEMO, 7) => "iseq (code)",
+        (IMEMO, 8) => "buffer of C code",
+        (IMEMO, 11) => "call info",
+        (IMEMO, 12) => "call cache",
+        (IMEMO, 13) => "constant cache",
+        (IMEMO, _) => "other data of the VM",
+        (27, _) => "syntax tree",
+        (28, _) => "inclusion of a module",
+        _ => "other object of the VM",
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use ::std::{assert, assert_eq};
+
+    #[test]
+    fn knows_free_slots_and_the_words_of_objects() {
+        assert_eq!([0, 0x1d, 0x1e, 0x60].map(|flags| Slot::new(flags, 7)), [None; 4]);
+        let long = Slot::new(0x2005, 7).unwrap();
+        let short = Slot::new(0x5, 7).unwrap();
+        assert_eq!((long.references(5), short.references(80), long.is_plain(), short.class), (3, 0, true, 7));
+        let iseq = Slot::new(0x701a, 0).unwrap();
+        assert!(!iseq.is_named_by_class() && !iseq.is_of_ruby_code() && !iseq.is_plain());
+        assert_eq!((type_name(iseq.type_number()), iseq.references(5)), ("iseq (code)", 3));
+        let data = Slot::new(0xc, 0x4000).unwrap();
+        assert!(data.is_named_by_class() && !data.is_of_ruby_code());
+        assert!(data.type_number() < Slot::TYPES);
+    }
+}

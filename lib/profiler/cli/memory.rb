@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require_relative "../control/client"
+require_relative "command"
+require_relative "remote"
+
+module Profiler
+  module CLI
+    # +profiler memory PID+: where the memory of a process is.
+    class Memory < Command
+      include Remote
+
+      SUMMARY = "Shows where the memory of a process is, and what to do about it."
+      USAGE = "memory [options] PID | LEDGER.json"
+      EXAMPLES = <<~TEXT
+        profiler memory 4711
+        profiler memory --owners 4711
+        profiler memory --owners --json 4711 > before.json
+        profiler memory --owners --since before.json 4711
+
+        Without --owners, the process is not stopped. With it, garbage is collected, and a copy of the process finds who has each
+        block of malloc: a class, a library, or nobody, which is a leak of C code. profiler ps lists the processes.
+      TEXT
+
+      def initialize
+        super
+        @owners = @force = @json = false
+      end
+
+      private
+
+      def define(parser)
+        parser.on("--owners", "find the owners of malloc's memory, in a copy of the process") { @owners = true }
+        parser.on("--since LEDGER", "show what changed since a ledger that --json printed") { |path| @since = path }
+        parser.on("--force", "copy the process even if it is large, or near its memory limit") { @force = true }
+        parser.on("--json", "print JSON; sizes are bytes, times nanoseconds") { @json = true }
+      end
+
+      def call(arguments)
+        raise UsageError, "one process or file is needed (profiler #{USAGE}); profiler ps lists processes" unless arguments.size == 1
+
+        load_profiler
+        before = read(@since) if @since
+        ledger = File.file?(arguments.first) ? read(arguments.first) : ask(arguments.first)
+        print_it(before ? ledger.since(before) : ledger)
+        0
+      end
+
+      def ask(process)
+        with_client(process) do |client|
+          _, bytes = client.ask(do: "memory", owners: @owners, force: @force)
+          ledger_in(bytes, client.path)
+        end
+      end
+
+      def read(path)
+        ledger_in(File.binread(path), path)
+      rescue SystemCallError => e
+        raise Failure, "cannot read #{path}: #{CLI.reason(e)}"
+      end
+
+      def ledger_in(bytes, path)
+        Ledger.parse(bytes.dup.force_encoding(Encoding::UTF_8).scrub("?"))
+      rescue ArgumentError => e
+        raise Failure, "#{path}: #{e.message}"
+      end
+
+      # Both are made of what another process says.
+      def print_it(result) = puts(@json ? harmless(result.to_json) : Control::Client.harmless(result.to_s))
+    end
+  end
+end

@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+RSpec.describe "Profiler::Ledger" do
+  include_context "with a program"
+  include_context "with a box"
+
+  it "adds up to the resident memory, without a copy of the process" do
+    ledger, said = run_json(<<~'RUBY').values_at(:ledger, :said)
+      KEPT = Array.new(5_000) { "k" * 4_000 }
+      FIBERS = Array.new(100) { Fiber.new { Fiber.yield }.tap(&:resume) }
+      Array.new(5) { Thread.new { Thread.stop } }.each { |it| sleep 0.01 until it.status == "sleep" }
+      ledger = Profiler.memory
+      print_json(ledger: ledger.to_h, said: File.read("/proc/self/status")[/VmRSS:\s*(\d+)/, 1].to_i * 1_024)
+    RUBY
+    rss = ledger[:rss]
+    kinds = ledger[:kinds].to_h { |row| [row[:kind].to_sym, row[:bytes]] }
+    expect(rss).to be_within(said * 0.1).of(said)
+    expect(kinds.values.sum).to be_within(rss * 0.03).of(rss)
+    expect(kinds.fetch(:unnamed, 0)).to be < rss * 0.05
+    expect(kinds).to include(main_arena: be > 15_000_000, ruby_pages: be > 500_000, files: be > 3_000_000, fiber_stacks: be > 400_000, thread_stacks: be > 10_000)
+    expect(ledger).to include(snapshot: nil, pid: be_positive, malloc: include(in_use: be > 15_000_000), notes: [])
+  end
+
+  it "has values, text and JSON" do
+    out = run(<<~'RUBY')
+      ledger = Profiler.memory(owners: true)
+      puts ledger
+      again = Profiler::Ledger.parse(ledger.to_json)
+      p again.to_h == ledger.to_h, ledger.rss == ledger.to_h[:rss], ledger.kinds.keys.include?(:files), ledger.owners.first[:bytes].positive?, ledger.findings
+      p ledger, Profiler.memory.owners
+      p error { Profiler::Ledger.parse("{}") }, error { Profiler.memory(owners: 1) }
+    RUBY
+    expect(out).to match(/^RSS \d[\d.]* MiB, of which (?:9[5-9]|100)\.\d% have a name\.$/)
+    expect(out).to match(/^The process stood still for .* \(GC .*, fork .*\); its copy took .*\.$/)
+    expect(out).to match(/^ +[\d.]+ MiB +[\d.]+% +libraries|code and files$/)
+    expect(out).to match(/^Check: the rows add up to .*, the kernel says .* \([+-]\d\.\d+%\)\.$/)
+    expect(out).to match(/^The walk found .* in use and .* free, malloc says .*\.$/)
+    expect(out).to include("true\ntrue\ntrue\ntrue\n", "owners>\n[]\n", "ArgumentError: not a ledger of profiler memory --json", "ArgumentError: owners: 1 is not allowed (allowed: true, false)")
+  end
+
+  it "says what grew" do
+    diff = run_json(<<~'RUBY')
+      class Grown; def initialize = @bytes = "g" * 2_000; end
+      before = Profiler.memory(owners: true)
+      KEPT = Array.new(4_000) { Grown.new }
+      diff = Profiler.memory(owners: true).since(before)
+      warn diff unless diff.to_s.start_with?("RSS ")
+      print_json(diff.to_h)
+    RUBY
+    expect(diff[:owners].first).to include(name: "String", after: be > 8_000_000)
+    expect(diff[:owners].find { |it| it[:name] == "Grown" }).to include(before: 0, count_after: 4_000)
+    expect(diff[:rss_after] - diff[:rss_before]).to be > 6_000_000
+  end
+
+  it "refuses owners beside other Ractors, which go on" do
+    out = run(<<~'RUBY', err: match(/Ractor is experimental|\A\z/))
+      ractor = Ractor.new { Ractor.receive }
+      p error { Profiler.memory(owners: true) }, Profiler.memory.rss.positive?
+      ractor.send(7)
+      p ractor.respond_to?(:value) ? ractor.value : ractor.take
+    RUBY
+    expect(out).to eq("\"Profiler::Unsupported: no owners can be found while other Ractors run: they could be changing objects\"\ntrue\n7\n")
+  end
+
+  it "says whose malloc it is, if it is not glibc's" do
+    source = in_box("other_malloc.c")
+    File.write(source, <<~'C')
+      #include <stddef.h>
+      extern void *__libc_malloc(size_t);
+      void *malloc(size_t bytes) { return __libc_malloc(bytes); }
+    C
+    library = in_box("other_malloc.so")
+    expect(system("cc", "-shared", "-fPIC", "-o", library, source)).to be(true)
+    out = run("p error { Profiler.memory(owners: true) }, Profiler.memory.notes", env: { "LD_PRELOAD" => library })
+    expect(out.scan(%r{malloc is that of \S*/other_malloc\.so, and only the chunks of glibc's can be walked}).size).to eq(2)
+  end
+
+  it "fails in words if there is no memory for the copy, and the program goes on" do
+    out = run(<<~'RUBY')
+      Profiler.memory(owners: true)
+      size = File.read("/proc/self/statm").to_i * 4_096
+      Process.setrlimit(:AS, size + 20_000_000)
+      puts error { Profiler.memory(owners: true) }
+      Process.setrlimit(:AS, Process::RLIM_INFINITY) rescue nil
+      puts "on"
+    RUBY
+    expect(out).to match(/\A(?:none|Profiler::Error: no owners were found: .*)\non\n\z/)
+  end
+
+  it "survives exceptions that arrive while the copy works" do
+    expect(run(<<~'RUBY')).to eq("[:raised, nil]\ntrue\n")
+      require "timeout"
+      KEPT = Array.new(200_000) { |n| "k" * (40 + n % 200) }
+      result = begin
+        Timeout.timeout(0.02) { Profiler.memory(owners: true) }
+        :done
+      rescue Timeout::Error
+        :raised
+      end
+      sleep 0.2
+      p [result, (Process.wait rescue nil)]
+      p Profiler.memory(owners: true).owners.any?
+    RUBY
+  end
+
+  it "works in a process that is not dumpable, as far as the system lets it" do
+    out = run(<<~'RUBY')
+      require "fiddle"
+      prctl = Fiddle::Function.new(Fiddle::Handle::DEFAULT["prctl"], [Fiddle::TYPE_INT, *[Fiddle::TYPE_LONG] * 4], Fiddle::TYPE_INT)
+      Process::UID.change_privilege(65_534) if Process.uid.zero?
+      prctl.call(4, 0, 0, 0, 0)
+      ledger = Profiler.memory
+      p ledger.rss.positive?, ledger.notes.size, error { Profiler.memory(owners: true) }[/\A\w+::\w+/]
+    RUBY
+    expect(out).to eq("true\n1\n\"Profiler::Error\"\n").or eq("true\n0\nnil\n")
+  end
+end
