@@ -6,12 +6,18 @@
 //! The references come from `rb_objspace_reachable_objects_from`, which libruby exports for its own objspace.
 
 use core::ffi::{c_long, c_void};
+use std::time::{Duration, Instant};
 
 use rb_sys::{ruby_value_type, VALUE};
+
+use crate::vm::state::during_gc;
 
 /// True if asking for references aborts the process while another Ractor is collecting garbage: before Ruby
 /// 3.3 the VM does not wait for the collection.
 pub(crate) const REFERENCES_KILL_BESIDE_RACTORS: bool = !cfg!(ruby_gte_3_3);
+
+/// The longest time to wait for the end of another Ractor's collection, which consists of short steps.
+const COLLECTION_PATIENCE: Duration = Duration::from_millis(100);
 
 extern "C" {
     // Exported by every libruby for its own extension objspace, but in no installed header.
@@ -72,7 +78,8 @@ pub(crate) unsafe fn kind(object: u64) -> Kind {
 }
 
 /// Puts the objects that `object` refers to into `found`, in the order in which the VM marks them. Allocates
-/// no Ruby object.
+/// no Ruby object. Before Ruby 3.3 it waits for another Ractor that is collecting garbage, and finds nothing if
+/// that takes too long. That Ractor may still begin in the instants between its answer and the VM's own check.
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC; the object is live.
@@ -83,9 +90,27 @@ pub(crate) unsafe fn references(object: u64, found: &mut Vec<u64>) {
         found.push(object);
     }
     found.clear();
+    if REFERENCES_KILL_BESIDE_RACTORS && !collection_ends() {
+        return;
+    }
     // SAFETY: the caller holds the GVL outside of a GC and passes a live object; the function only records
     // addresses.
     unsafe { rb_objspace_reachable_objects_from(object as VALUE, note, core::ptr::from_mut(found).cast()) };
+}
+
+/// Waits until no Ractor collects garbage. Returns false if that takes too long.
+fn collection_ends() -> bool {
+    if !during_gc() {
+        return true;
+    }
+    let till = Instant::now() + COLLECTION_PATIENCE;
+    while during_gc() {
+        if Instant::now() > till {
+            return false;
+        }
+        std::thread::yield_now();
+    }
+    true
 }
 
 /// Returns whether `object` is a Proc.
