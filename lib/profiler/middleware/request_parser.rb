@@ -46,11 +46,13 @@ module Profiler
       def parse(options_text)
         raise ArgumentError, "the request is longer than #{LONGEST} bytes" if options_text.bytesize > LONGEST
 
-        options_text.scrub("?").split(";").to_h do |word|
+        options = options_text.scrub("?").split(";").to_h do |word|
           name, value = word.strip.split("=", 2)
           name, value = "mode", name unless value
           option(name, value)
         end
+        # One request is short, and the page shows when things happened.
+        { timeline: true, **options }
       end
 
       private

@@ -103,6 +103,14 @@ RSpec.describe "Profiler::Middleware" do
     expect(profiles).to eq(0)
   end
 
+  it "keeps a timeline of a request, unless it is told not to" do
+    has_timeline = run_json(<<~RUBY)
+      ["cpu", "cpu;timeline=0", "wall;timeline=1"].each { |it| get(middleware, "profile=" + it) }
+      print_json(RESULTS.map { |it| !it.profile.timeline.nil? })
+    RUBY
+    expect(has_timeline).to eq([true, false, true])
+  end
+
   it "says which mode was meant by a misspelt one" do
     refused, profiles = run_json(<<~RUBY)
       refused = %w[wal CPU alocations;every=10 mode=nonsense lst cpu,hepa].map { |it| get(middleware, "profile=" + it)[1]["x-profiler-refused"] }
