@@ -29,11 +29,11 @@ RSpec.describe "profiler diff and check" do
     expect(status).to eq 0
     expect(out.lines.first).to match(/\Aas fast as before: \S+ -> \S+\n\z/)
     expect(out.lines[3..]).to match [
-      "No significant change.\n", "The largest ones, which can be chance (?). More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3\n",
+      "No function's share has changed significantly.\n", "The largest ones, which can be chance (?). More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3\n",
       "\n", *Array.new(5) { match(/\A +\d+\.\d+% +\d+\.\d+% +[+-]\d+\.\d+% +[+-]\d+% \? Shop#m\d+  / ) }
     ]
-    expect(run("diff", side("old", 100), side("new", 200), "--md").last).to match(/^No significant change\. The largest .*^\| .*`Shop#m\d+` \(not significant\) \|$/m)
-    expect(run("diff", "old0.folded", "old0.folded")).to match [0, /\Aas fast as before: .*\nsamples: .*\n\nNo significant change\.\n\z/]
+    expect(run("diff", side("old", 100), side("new", 200), "--md").last).to match(/^No function's share has changed significantly\. The largest .*^\| .*`Shop#m\d+` \(not significant\) \|$/m)
+    expect(run("diff", "old0.folded", "old0.folded")).to match [0, /\Aas fast as before: .*\nsamples: .*\n\nNo function's share has changed significantly\.\n\z/]
     expect(run("check", "new0.folded,new1.folded,new2.folded", "--baseline", "old0.folded,old1.folded,old2.folded"))
       .to match [0, /Nothing is slower than in the baseline\.\n\npassed\n\z/]
   end
@@ -125,6 +125,27 @@ RSpec.describe "profiler diff and check" do
       expect(run("diff", old, new).last.lines.first.chomp).to eq headline
       expect(JSON.parse(run("check", new, "--baseline", old, "--json").last)).to include("ok" => status.zero?, "headline" => headline)
     end
+  end
+
+  it "do not call a whole that is slower no slower" do
+    old, new = write_weights("old", even), write_weights("new", even.transform_values { |it| it * 3 / 2 })
+    part = "The whole is slower, but no function's share of it has grown by more than chance explains. More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3"
+    expect(run("check", new, "--baseline", old).last.lines.values_at(2, -1)).to eq ["#{part}\n", "passed\n"]
+    expect(run("check", [new] * 3 * ",", "--baseline", [old] * 3 * ",").last).to match(/has grown by more than chance explains\.$/)
+  end
+
+  it "fail for a wait that grew, which each run waits only once" do
+    File.write(in_box("shop.rb"), "class Shop\n  def fetch(seconds) = sleep(seconds)\nend\nShop.new.fetch(Float(ARGV[0]))\nreturns = 200_000.times { |it| it.to_s }\n")
+    runs = { "old" => 0.05, "new" => 0.4 }.map do |name, seconds|
+      Array.new(3) do |number|
+        result = profiler_child("record", "-q", "--mode", "cpu,wall", "-o", "#{name}#{number}.pb.gz", "--", RbConfig.ruby, "shop.rb", seconds.to_s, chdir: box)
+        expect(result.status).to be_success, result.err
+        "#{name}#{number}.pb.gz"
+      end * ","
+    end
+    status, out = run("check", runs.last, "--baseline", runs.first)
+    expect([status, out]).to match [1, /slower: .*because Shop#fetch went from [\d.]+ ms to 4\d\d ms$.*^ .* Kernel#sleep  <cfunc>$.*^FAILED$/m]
+    expect(run("check", runs.first, "--baseline", runs.first).first).to eq 0
   end
 
   it "exit with 3 when profiles cannot be compared, and with 2 for wrong usage" do

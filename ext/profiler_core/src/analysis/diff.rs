@@ -11,6 +11,9 @@
 //! counts as three runs. A function alone has four degrees of freedom, which say little, but functions do
 //! differ.
 //!
+//! A wait is measured whole, so its few records do not say how much it varies. With three runs a side, those
+//! runs do.
+//!
 //! A mean in place of the median was raised by every garbage collection that fell into one run and not into
 //! the next. With the mean, a method that had become a tenth slower was named in 61 % of comparisons, and
 //! equal programs were called changed in 15 % instead of 4 %.
@@ -20,12 +23,14 @@
 
 mod chance;
 mod headline;
+mod reason;
 mod run;
 
 use std::collections::BTreeMap;
 
 use crate::profile::{Function, Profile, SampleType, ENDED};
-use run::Run;
+use reason::Reason;
+use run::{Known, Run};
 
 /// The quantity that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +152,8 @@ pub struct Diff {
     pub spread: f64,
     /// The number of runs, before and after.
     pub runs: (usize, usize),
-    /// The Ruby function whose weight, including the C functions that it called, has changed most.
-    pub(crate) reason: Option<(String, f64, f64)>,
+    /// The Ruby function whose weight has changed most.
+    reason: Option<Reason>,
     /// The number of requests of all runs, before and after, if all of them counted any. Weights are then per
     /// request.
     pub requests: Option<(u64, u64)>,
@@ -164,6 +169,12 @@ pub const LEVEL: f64 = 0.05;
 /// The number of samples that a function needs, on both sides together. With fewer, no number is precise
 /// enough to be tested.
 const LEAST_SAMPLES: u64 = 16;
+
+/// The number of runs of a side from which on these say how much a wait varies.
+pub const ENOUGH_RUNS: usize = 3;
+
+/// The smallest standard deviation of a wait, as a part of it: runs can agree by luck.
+const LEAST_UNREST: f64 = 0.01;
 
 /// The weight, in runs, of the spread of all functions relative to that of a single one. Functions differ in
 /// their spread: a garbage collection falls into one run and not into the next, while a long loop is the same
@@ -190,8 +201,10 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     for profile in before.iter().chain(after) {
         profile.functions.iter().for_each(|it| drop(functions.insert(key(it), it.clone())));
     }
-    let mut rows: Vec<Row> =
-        functions.into_iter().map(|(key, function)| Row::new(&key, function, &sides)).collect();
+    let mut rows: Vec<Row> = functions
+        .into_iter()
+        .map(|(key, function)| Row::new(function, &sides, |it| it.value(&key)))
+        .collect();
     rows.retain(|it| it.samples > 0 || it.before + it.after > 0.0);
 
     let tested = Tested::of(&rows, &sides);
@@ -200,8 +213,11 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     for run in sides.iter_mut().flatten() {
         run.compare_weights(counted);
     }
-    let weights: Vec<Row> =
-        rows.iter().map(|it| Row::new(&key(&it.function), it.function.clone(), &sides)).collect();
+    let weights: Vec<Row> = rows
+        .iter()
+        .map(|it| (key(&it.function), it.function.clone()))
+        .map(|(key, function)| Row::new(function, &sides, |it| it.value(&key)))
+        .collect();
     let tested_weights = Tested::of(&weights, &sides);
     let weights = weights.iter().zip(&tested_weights.chances).map(|(row, chance)| Weight {
         before: row.before,
@@ -230,14 +246,8 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         |side: &[&Profile]| side.iter().fold(0_u64, |sum, it| sum.saturating_add(it.requests.count()));
     let requests = counted.then(|| (requests(before), requests(after)));
     let failed = [failures(before), failures(after)];
+    let reason = reason::find(&sides);
     let [before, after] = &sides;
-    let site =
-        |runs: &[Run], key: &Key| runs.iter().map(|it| it.site(key)).sum::<f64>() / runs.len().max(1) as f64;
-    let reasons = changes.iter().map(|it| {
-        let key = key(&it.function);
-        (it.function.name.clone(), site(before, &key), site(after, &key))
-    });
-    let reason = reasons.max_by(|one, other| (one.2 - one.1).abs().total_cmp(&(other.2 - other.1).abs()));
     let mean = |runs: &[Run]| runs.iter().map(|it| it.all.weight).sum::<f64>() / runs.len().max(1) as f64;
     let samples = |runs: &[Run]| runs.iter().map(|it| it.all.samples).sum::<u64>();
     Diff {
@@ -271,19 +281,18 @@ struct Tested {
 impl Tested {
     fn of(rows: &[Row], sides: &[Vec<Run>; 2]) -> Self {
         let free = (sides.iter().map(Vec::len).sum::<usize>().saturating_sub(2)) as f64;
-        let unrest: Vec<f64> = rows.iter().filter(|it| it.is_tested()).map(|it| it.unrest).collect();
-        let compared = unrest.len();
+        let unrest: Vec<f64> = rows.iter().filter(|it| it.is_sampled()).map(|it| it.unrest).collect();
         let spread = if free > 0.0 {
             (chance::median(unrest) / chance::median_of_squares(free)).max(1.0)
         } else {
             1.0
         };
-        let chances: Vec<Option<f64>> =
-            rows.iter().map(|it| it.is_tested().then(|| it.chance(free, spread))).collect();
-        Self { chances: chance::corrected(&chances), compared, spread }
+        let chances: Vec<Option<f64>> = rows.iter().map(|it| it.chance(free, spread)).collect();
+        Self { chances: chance::corrected(&chances), compared: chances.iter().flatten().count(), spread }
     }
 }
 
+/// A function with its means of both sides.
 struct Row {
     function: Function,
     before: f64,
@@ -293,39 +302,77 @@ struct Row {
     variance: f64,
     /// The distances of the runs of each side from their mean, in variances, summed up.
     unrest: f64,
+    /// The variance of the difference by the runs alone; `None` if the function did not mostly wait, or there
+    /// are not enough runs.
+    measured: Option<f64>,
 }
 
 impl Row {
-    fn new(key: &Key, function: Function, sides: &[Vec<Run>; 2]) -> Self {
-        let mut row = Self { function, before: 0.0, after: 0.0, samples: 0, variance: 0.0, unrest: 0.0 };
-        for (runs, after) in sides.iter().zip([false, true]) {
-            let values: Vec<(f64, f64)> = runs.iter().map(|it| it.value(key)).collect();
-            let number = values.len().max(1) as f64;
-            let mean = values.iter().map(|it| it.0).sum::<f64>() / number;
-            *(if after { &mut row.after } else { &mut row.before }) = mean;
-            row.samples += runs.iter().map(|it| it.of(key).samples).sum::<u64>();
-            row.variance += values.iter().map(|it| it.1).sum::<f64>() / (number * number);
+    /// Collects what each run knows about the function.
+    fn new(function: Function, sides: &[Vec<Run>; 2], known: impl Fn(&Run) -> Known) -> Self {
+        let sides = sides.each_ref().map(|runs| runs.iter().map(&known).collect::<Vec<Known>>());
+        let mut row = Self {
+            function,
+            before: mean(&sides[0], |it| it.value),
+            after: mean(&sides[1], |it| it.value),
+            samples: sides.iter().flatten().map(|it| it.samples).sum(),
+            variance: 0.0,
+            unrest: 0.0,
+            measured: None,
+        };
+        for (runs, mean_value) in sides.iter().zip([row.before, row.after]) {
             // A run without the function says as little about its own variance as about the function.
-            let common = values.iter().map(|it| it.1).sum::<f64>() / number;
-            let far = |(value, variance): &(f64, f64)| (value - mean).powi(2) / variance.max(common);
-            row.unrest += values.iter().map(far).filter(|it| it.is_finite()).sum::<f64>();
+            let common = mean(runs, |it| it.variance);
+            row.variance += common / runs.len().max(1) as f64;
+            let far = |it: &Known| (it.value - mean_value).powi(2) / it.variance.max(common);
+            row.unrest += runs.iter().map(far).filter(|it| it.is_finite()).sum::<f64>();
         }
+        row.measured = row.variance_of_waits(&sides);
         row
     }
 
-    fn is_tested(&self) -> bool {
+    fn variance_of_waits(&self, sides: &[Vec<Known>; 2]) -> Option<f64> {
+        let all = || sides.iter().flatten();
+        let mostly_waits =
+            all().map(|it| it.waited).sum::<f64>() > all().map(|it| it.value).sum::<f64>() / 2.0;
+        if !mostly_waits || sides.iter().any(|it| it.len() < ENOUGH_RUNS) {
+            return None;
+        }
+        let means = [self.before, self.after];
+        let squares =
+            |(runs, mean): (&Vec<Known>, f64)| runs.iter().map(|it| (it.value - mean).powi(2)).sum::<f64>();
+        let squares: f64 = sides.iter().zip(means).map(squares).sum();
+        let free = all().count().saturating_sub(2) as f64;
+        let least = (LEAST_UNREST * self.before.max(self.after)).powi(2);
+        Some((squares / free).max(least) * sides.iter().map(|it| 1.0 / it.len() as f64).sum::<f64>())
+    }
+
+    fn is_sampled(&self) -> bool {
         self.samples >= LEAST_SAMPLES && self.variance > 0.0
     }
 
-    /// Returns the probability before it is corrected for the number of functions.
-    fn chance(&self, free: f64, spread: f64) -> f64 {
+    /// Returns the probability before it is corrected for the number of functions; `None` if too little is
+    /// known.
+    fn chance(&self, free: f64, spread: f64) -> Option<f64> {
+        let delta = self.after - self.before;
+        if let Some(variance) = self.measured {
+            return Some(chance::of_student(delta / variance.sqrt(), free));
+        }
+        if !self.is_sampled() {
+            return None;
+        }
         if free == 0.0 {
-            return chance::of_normal((self.after - self.before) / self.variance.sqrt());
+            return Some(chance::of_normal(delta / self.variance.sqrt()));
         }
         // By luck, three runs can agree better than samples allow.
         let own = ((self.unrest + PRIOR * spread) / (free + PRIOR)).max(1.0);
-        chance::of_student((self.after - self.before) / (self.variance * own).sqrt(), free + PRIOR)
+        Some(chance::of_student(delta / (self.variance * own).sqrt(), free + PRIOR))
     }
+}
+
+/// Returns the mean of some number of all runs.
+fn mean(runs: &[Known], of: impl Fn(&Known) -> f64) -> f64 {
+    runs.iter().map(of).sum::<f64>() / runs.len().max(1) as f64
 }
 
 #[cfg(all(test, not(loom)))]

@@ -1,6 +1,6 @@
 //! The change of the whole in one sentence: how much faster or slower, and for what reason.
 
-use super::Diff;
+use super::{Diff, Reason};
 use crate::profile::SampleType;
 use crate::text::clean;
 
@@ -20,6 +20,21 @@ impl Diff {
         }
     }
 
+    /// Returns whether the whole has grown by more than a reader should ignore.
+    #[must_use]
+    pub fn grew(&self) -> bool {
+        self.means().is_some_and(|(before, after)| after / before >= 1.0 + LEAST)
+    }
+
+    /// Returns the weight of everything, per run or per request; `None` if a side has none.
+    fn means(&self) -> Option<(f64, f64)> {
+        let (before, after) = match self.requests {
+            Some((old, new)) => (self.before_all() / old as f64, self.after_all() / new as f64),
+            None => (self.before, self.after),
+        };
+        (before > 0.0 && after > 0.0).then_some((before, after))
+    }
+
     /// Names the runs that failed, which may have done less work: "the run after failed (exit status 1)".
     fn failures(&self) -> Option<String> {
         let sides = [("before", self.runs.0), ("after", self.runs.1)];
@@ -35,13 +50,8 @@ impl Diff {
     }
 
     fn change(&self) -> Option<String> {
-        let (before, after, of_what) = match self.requests {
-            Some((old, new)) => (self.before_all() / old as f64, self.after_all() / new as f64, " a request"),
-            None => (self.before, self.after, ""),
-        };
-        if before <= 0.0 || after <= 0.0 {
-            return None;
-        }
+        let (before, after) = self.means()?;
+        let of_what = if self.requests.is_some() { " a request" } else { "" };
         let amount = |it: f64| self.compare.of.amount(it.round() as u64);
         let span = format!("{} -> {}{of_what}", amount(before), amount(after));
         let ratio = after / before;
@@ -59,7 +69,7 @@ impl Diff {
 
     /// Returns the function that accounts for most of the change of the whole.
     fn reason(&self, change: f64) -> Option<String> {
-        let (name, before, after) = self.reason.as_ref()?;
+        let Reason { name, before, after } = self.reason.as_ref()?;
         if (after - before) / change < REASON {
             return None;
         }

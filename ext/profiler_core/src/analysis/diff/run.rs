@@ -14,7 +14,20 @@ pub(super) struct Weighed {
     pub(super) weight: f64,
     pub(super) samples: u64,
     /// The variance if samples fell at random and each brought its weight.
+    variance: f64,
+    /// The weight of waits.
+    waited: f64,
+}
+
+/// A number that a run brings to the comparison, and how precisely it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// The weight or the share.
+    pub(super) value: f64,
     pub(super) variance: f64,
+    pub(super) samples: u64,
+    /// The part of the value that was waited.
+    pub(super) waited: f64,
 }
 
 impl Weighed {
@@ -27,6 +40,7 @@ impl Weighed {
         // which varies as much as its mean.
         let varies = if sample.state == State::Running { 1.2 } else { 2.0 };
         self.weight += weight;
+        self.waited += if matches!(sample.state, State::Waiting | State::Blocked) { weight } else { 0.0 };
         self.samples += if weight > 0.0 { records } else { 0 };
         self.variance += varies * weight * weight / records as f64;
     }
@@ -73,7 +87,7 @@ pub(super) struct Run {
     pub(super) all: Weighed,
     functions: HashMap<Key, Weighed, FxBuildHasher>,
     /// The weights by the innermost Ruby function: C functions work for their caller.
-    sites: HashMap<Key, f64, FxBuildHasher>,
+    sites: HashMap<Key, Weighed, FxBuildHasher>,
     absolute: bool,
     requests: u64,
     /// The divisor of all weights.
@@ -87,7 +101,7 @@ impl Run {
         // The turn in which each function was last met.
         let mut seen = vec![0; own.len()];
         let mut runnable = Runnable::of(profile, compare);
-        let mut at_sites = vec![0.0; own.len()];
+        let mut at_sites = vec![Weighed::default(); own.len()];
         let is_ruby = |it: &Function| it.kind() == Kind::Ruby && !it.path.starts_with("<internal:");
         for (turn, sample) in (1_usize..).zip(&profile.samples) {
             let Some(runnable) = runnable.beside(sample) else { continue };
@@ -96,7 +110,7 @@ impl Run {
             let leaf = frames.peek().copied();
             let site = frames.find(|it| profile.function(it.function).is_some_and(is_ruby)).or(leaf);
             let sum = site.and_then(|it| at_sites.get_mut(it.function.index()));
-            sum.into_iter().for_each(|it| *it += (sample.weights.get(compare.of) + runnable) as f64);
+            sum.into_iter().for_each(|it| it.add(sample, runnable, compare));
             let depth = if compare.total { usize::MAX } else { 1 };
             for frame in profile.frames_of(sample.stack).take(depth) {
                 let place = frame.function.index();
@@ -106,21 +120,10 @@ impl Run {
                 }
             }
         }
-        let mut functions: HashMap<Key, Weighed, FxBuildHasher> = HashMap::default();
-        for (function, it) in profile.functions.iter().zip(own) {
-            let sum = functions.entry(key(function)).or_default();
-            sum.weight += it.weight;
-            sum.samples += it.samples;
-            sum.variance += it.variance;
-        }
-        let mut sites: HashMap<Key, f64, FxBuildHasher> = HashMap::default();
-        for (function, weight) in profile.functions.iter().zip(at_sites).filter(|it| it.1 > 0.0) {
-            *sites.entry(key(function)).or_default() += weight;
-        }
         Self {
             all,
-            functions,
-            sites,
+            functions: by_key(profile, own),
+            sites: by_key(profile, at_sites),
             absolute: compare.absolute,
             requests: profile.requests.count(),
             parts: 1.0,
@@ -133,27 +136,46 @@ impl Run {
         self.parts = if by_request { self.requests.max(1) as f64 } else { 1.0 };
     }
 
+    /// Returns the Ruby functions that have weight by themselves or by C functions that they called.
+    pub(super) fn sites(&self) -> impl Iterator<Item = &Key> {
+        self.sites.iter().filter(|(_, it)| it.weight > 0.0).map(|(key, _)| key)
+    }
+
     /// Returns the weight at a Ruby function, including the C functions that it called. It is per request if
     /// weights are.
-    pub(super) fn site(&self, key: &Key) -> f64 {
-        self.sites.get(key).copied().unwrap_or_default() / self.parts
+    pub(super) fn site(&self, key: &Key) -> Known {
+        self.known(self.sites.get(key).copied().unwrap_or_default())
     }
 
-    pub(super) fn of(&self, key: &Key) -> Weighed {
-        self.functions.get(key).copied().unwrap_or_default()
+    /// Returns the number of a function to compare.
+    pub(super) fn value(&self, key: &Key) -> Known {
+        self.known(self.functions.get(key).copied().unwrap_or_default())
     }
 
-    /// Returns the number to compare, and its variance.
-    pub(super) fn value(&self, key: &Key) -> (f64, f64) {
-        let it = self.of(key);
+    fn known(&self, it: Weighed) -> Known {
+        let samples = it.samples;
         if self.absolute {
-            return (it.weight / self.parts, it.variance / (self.parts * self.parts));
+            let [value, waited] = [it.weight, it.waited].map(|weight| weight / self.parts);
+            return Known { value, waited, samples, variance: it.variance / (self.parts * self.parts) };
         }
         let all = self.all.weight.max(1.0);
-        let share = it.weight / all;
+        let [value, waited] = [it.weight, it.waited].map(|weight| weight / all);
         // Weight outside the function counts against it.
         let rest = (self.all.variance - it.variance).max(0.0);
-        let variance = ((1.0 - share).powi(2) * it.variance + share.powi(2) * rest) / (all * all);
-        (share, variance)
+        let variance = ((1.0 - value).powi(2) * it.variance + value.powi(2) * rest) / (all * all);
+        Known { value, waited, samples, variance }
     }
+}
+
+/// Sums up the functions that are one in two versions of a program.
+fn by_key(profile: &Profile, weights: Vec<Weighed>) -> HashMap<Key, Weighed, FxBuildHasher> {
+    let mut sums: HashMap<Key, Weighed, FxBuildHasher> = HashMap::default();
+    for (function, it) in profile.functions.iter().zip(weights) {
+        let sum = sums.entry(key(function)).or_default();
+        sum.weight += it.weight;
+        sum.samples += it.samples;
+        sum.variance += it.variance;
+        sum.waited += it.waited;
+    }
+    sums
 }

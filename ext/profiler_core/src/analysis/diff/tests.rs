@@ -248,3 +248,46 @@ fn requests_are_compared_with_requests() {
     );
     assert_eq!(diff(&[&side(9, 9, 0)], &[&side(9, 9, 1)], COMPARE).requests, None);
 }
+
+/// Generates a run whose method waits once, for so many milliseconds, beside 200 ms of code that runs.
+fn waiting(ms: u64) -> Profile {
+    let mut it = crate::analysis::example::Example::lasting_ms(1_000);
+    it.wall("main", State::Running, 200, "<main> /app.rb:1; Object#load /app.rb:5");
+    let weights = [(SampleType::Samples, 1), (SampleType::Wall, ms * 1_000_000)];
+    it.row("main", State::Waiting, &[], &weights, "<main> /app.rb:1; Object#fetch /app.rb:9; Kernel#sleep");
+    it.profile()
+}
+
+/// Compares runs that wait for so many milliseconds.
+fn waits(before: &[u64], after: &[u64]) -> Diff {
+    let [before, after] = [before, after].map(|side| side.iter().map(|it| waiting(*it)).collect::<Vec<_>>());
+    let compare = Compare { of: SampleType::Wall, ..COMPARE };
+    diff(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), compare)
+}
+
+#[test]
+fn a_wait_is_known_by_its_runs() {
+    let grown = waits(&[100, 101, 99], &[900, 902, 899]);
+    assert_eq!(verdicts(&grown)[0], ("Kernel#sleep".to_owned(), Verdict::Slower));
+    assert!(grown.changes[0].is_slower(0.05));
+    assert_eq!(verdicts(&waits(&[100, 104, 96], &[101, 98, 105])), []);
+    assert_eq!(verdicts(&waits(&[100, 400, 250], &[300, 120, 480])), [], "they differ as much on one side");
+    assert_eq!(verdicts(&waits(&[100], &[900])), [], "one run does not say how much it varies");
+}
+
+#[test]
+fn a_wait_is_the_reason_of_the_method_that_waits() {
+    let found = waits(&[100], &[900]);
+    assert_eq!(
+        found.headline().unwrap(),
+        "3.7 times slower: 300 ms -> 1.10 s, because Object#fetch went from 100 ms to 900 ms"
+    );
+    assert!(found.grew());
+}
+
+#[test]
+fn a_change_that_chance_explains_is_no_reason() {
+    let before = timed(&[("Object#load", 100), ("Object#save", 60)]);
+    let after = timed(&[("Object#load", 84), ("Object#save", 60)]);
+    assert_eq!(diff(&[&before], &[&after], COMPARE).headline().unwrap(), "10% less time: 160 ms -> 144 ms");
+}

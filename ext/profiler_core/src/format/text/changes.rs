@@ -2,7 +2,7 @@
 
 use super::cells::Fit;
 use super::table::{place_of, push_line};
-use crate::analysis::diff::{Change, Diff, Verdict};
+use crate::analysis::diff::{Change, Diff, Verdict, ENOUGH_RUNS};
 use crate::format::display::name_in_versions;
 use crate::text::code;
 
@@ -11,7 +11,9 @@ const LARGEST: usize = 5;
 /// The number of columns before a name.
 const NUMBERS: usize = 45;
 const MOVED: &str = "its share changed, its weight went the other way: another amount of work was done";
-const NONE: &str = "No significant change.";
+const NONE: &str = "No function's share has changed significantly.";
+const NONE_ABSOLUTE: &str = "No function has changed significantly.";
+const NOT_SLOWER: &str = "Nothing is slower than in the baseline.";
 const MORE_RUNS: &str = "More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3";
 
 /// The choice of the changes that are shown.
@@ -60,13 +62,13 @@ impl Changes {
         self.push_sentence(&mut text, &summary(diff));
         let rows = self.rows(diff);
         if rows.is_empty() && matches!(self.selected, Selected::Slower(_)) {
-            push_line(&mut text, "Nothing is slower than in the baseline.");
+            self.push_sentence(&mut text, &not_slower(diff));
             return text;
         }
         text.push('\n');
         let (shown, left_out) = self.limited(&rows);
         if rows.is_empty() {
-            push_line(&mut text, &paint.bold(NONE));
+            push_line(&mut text, &paint.bold(none(diff)));
             let largest = largest(diff);
             if !largest.is_empty() {
                 let lead = format!("The largest ones, which can be chance (?). {MORE_RUNS}");
@@ -96,16 +98,16 @@ impl Changes {
         let headline = diff.headline().map(|it| format!("**{it}**\n\n")).unwrap_or_default();
         let mut text = format!("{headline}{}\n\n", summary(diff));
         if rows.is_empty() && matches!(self.selected, Selected::Slower(_)) {
-            text.push_str("Nothing is slower than in the baseline.\n");
+            text.push_str(&format!("{}\n", not_slower(diff)));
             return text;
         }
         if rows.is_empty() {
             rows = largest(diff);
             if rows.is_empty() {
-                text.push_str(&format!("{NONE}\n"));
+                text.push_str(&format!("{}\n", none(diff)));
                 return text;
             }
-            text.push_str(&format!("{NONE} The largest ones can be chance. {MORE_RUNS}\n\n"));
+            text.push_str(&format!("{} The largest ones can be chance. {MORE_RUNS}\n\n", none(diff)));
         }
         let (shown, left_out) = self.limited(&rows);
         text.push_str("| before | after | change | | function |\n|--:|--:|--:|--:|---|\n");
@@ -168,6 +170,28 @@ impl Changes {
         }
         push_line(text, &line);
     }
+}
+
+/// Returns the sentence for when no change is significant.
+fn none(diff: &Diff) -> &'static str {
+    if diff.compare.absolute {
+        NONE_ABSOLUTE
+    } else {
+        NONE
+    }
+}
+
+/// Returns the sentence on a baseline that no function exceeds.
+fn not_slower(diff: &Diff) -> String {
+    // What grew within the tolerance did grow.
+    let is_any_slower = diff.changes.iter().any(|it| it.verdict() == Verdict::Slower);
+    if !diff.grew() || is_any_slower {
+        return NOT_SLOWER.into();
+    }
+    let share = if diff.compare.absolute { "" } else { "'s share of it has grown" };
+    let few = diff.runs.0.min(diff.runs.1) < ENOUGH_RUNS;
+    let more = if few { format!(" {MORE_RUNS}") } else { String::new() };
+    format!("The whole is slower, but no function{share} by more than chance explains.{more}")
 }
 
 /// Returns the largest changes, for when none is significant.
