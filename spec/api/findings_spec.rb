@@ -133,6 +133,20 @@ RSpec.describe "findings" do
     60_000.times { |key| "x" * 50; CACHE.add(key) }
   RUBY
 
+  # As Rails compiles them, with the numbers of one process in the name.
+  it "names a template by its file" do
+    found = findings_of(<<~'RUBY')
+      class View
+        eval "def _app_views_orders_index_html_erb___3094178233445674_23441 = @orders.map { |it| it.to_s * 9 }", binding, "/srv/app/views/orders/index.html.erb", 1
+        def render = 20.times { @orders = (1..20_000).to_a; _app_views_orders_index_html_erb___3094178233445674_23441 }
+      end
+      View.new.render
+    RUBY
+    texts = found.map { |it| it[:text] }.join("\n")
+    expect(texts).to include "app/views/orders/index.html.erb"
+    expect(texts).not_to include "_app_views_"
+  end
+
   context "with the hooks on the GVL", if: hooked do
     finds "gvl", /\Awaiting for the GVL, held by Feed#parse\z/, <<~'RUBY'
       class Feed
@@ -201,6 +215,24 @@ RSpec.describe "findings" do
       end
       expect(waits.call).to be < 0.05
       expect(waits.call("--idle")).to be > 0.3
+    end
+
+    it "leaves out what Puma loads before its requests, without the middleware" do
+      need "puma"
+      File.write(in_box("big.rb"), "module Big\n#{Array.new(20_000) { |it| "  def self.m#{it}(a, b) = a + b * #{it}\n" }.join}end\n")
+      File.write(in_box("config.ru"), <<~'RUBY')
+        require_relative "big"
+        class Cart
+          def total
+            60_000.times { |number| Integer.sqrt(number) }
+          end
+        end
+        run(lambda { |env| [200, {}, [env["PATH_INFO"] == "/cart" ? Cart.new.total.to_s : "ready"]] })
+      RUBY
+      command = [RbConfig.ruby, Child::EXE, "record", "--mode", "cpu", "-o", "a.pb.gz", "--", "puma", "-q", "-t", "2:2", "-b", "tcp://127.0.0.1:PORT", "config.ru"]
+      printed = ->(requests) { serving(*command, chdir: box) { |port| requests.times { ask(port, "/cart") } } }
+      expect(printed[80]).to match(/^ *[\d.]+%  running Cart#total  config\.ru:4$/).and(match(/^ +loaded code for .*: left out, as it was before the requests$/))
+      expect(printed[0]).to match(/^ *[\d.]+%  loading code/), "nothing was served, so loading is what it did"
     end
 
     it "names code of a library with the line of the app that called it" do

@@ -107,6 +107,21 @@ RSpec.describe "the first line" do
     expect(first).to include(kind: "blocked", text: match(/\Ablocked in .*Query#run for .* without releasing the GVL\z/))
   end
 
+  # The program's CPU time is enough for samples, so that findings are printed.
+  it "says how little of the time CPU time alone shows, in every output" do
+    note = /used the CPU for [\d.]+ ms of [\d.]+ s: mode wall shows the rest/
+    found = record("burn(200)\nsleep 2", mode: "cpu").fetch(:findings)
+    expect(found.first).to include(kind: "running")
+    expect(found).to include(include(kind: "trust", text: match(note), share: nil))
+    lines = profiler_child("report", "a.pb.gz", chdir: box).out.gsub(/\s+/, " ")
+    expect(lines).to match(note)
+    expect(profiler_child("report", "a.pb.gz", "--md", chdir: box).out).to match(/^- #{note}$/)
+    page = profiler_child("convert", "a.pb.gz", "a.html", chdir: box)
+    expect(page.status).to be_success, page.err
+    expect(File.read(in_box("a.html"))).to match(note)
+    expect(record("sleep 0.1\nburn(1500)", mode: "cpu").fetch(:findings).map { |it| it[:text] }).not_to include(match(note))
+  end
+
   it "names the largest place and class of objects, however small" do
     first = first_of("class Row\n  def name = \"x\" * 100\nend\n200.times { Row.new.name }", mode: "allocations")
     expect(first).to include(kind: "allocations", text: match(/\Aallocated: .* in /))

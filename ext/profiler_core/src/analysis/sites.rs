@@ -1,9 +1,11 @@
 //! The place in a stack that a reader looks for: the innermost frame of the app, or of any Ruby code.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::code_origin::{is_profilers, Origin};
 use super::package::package;
+use super::template::name_or_template;
 use crate::ids::{Id, StackId};
 use crate::profile::{Frame, Function, Kind, Profile};
 
@@ -51,6 +53,8 @@ impl Class {
             _ if is_profilers(function) => Self::Own,
             Origin::Cfunc | Origin::Synthetic => Self::Inner,
             _ if function.path.starts_with("<internal:") => Self::Inner,
+            // Which lock it is, its caller tells.
+            _ if function.name.starts_with("MonitorMixin#") => Self::Inner,
             Origin::App if !is_executable(function) => Self::App,
             Origin::App | Origin::Rails | Origin::Gem | Origin::Ruby => Self::Ruby,
         }
@@ -175,6 +179,11 @@ impl<'profile> Sites<'profile> {
     /// Returns the name of a frame's function.
     pub(super) fn name(&self, frame: Frame) -> &'profile str {
         self.profile.function(frame.function).map_or("", |it| it.name.as_str())
+    }
+
+    /// Returns the name of a frame's function for a sentence: a template's is its file.
+    pub(super) fn title(&self, frame: Frame) -> Cow<'profile, str> {
+        self.profile.function(frame.function).map_or(Cow::Borrowed(""), name_or_template)
     }
 
     /// Returns whether the frame is Ruby or C code, and neither synthetic nor the profiler's own.

@@ -2,17 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::analysis::trim_paths;
+use crate::analysis::template::{template_file, LONGEST_PLACE};
 use crate::profile::{Function, Kind};
 
 use crate::text::{block_depth, clean, shorten};
-
-/// Extensions of templates, whose methods have made-up names.
-const TEMPLATES: [&str; 9] =
-    [".erb", ".haml", ".slim", ".builder", ".jbuilder", ".liquid", ".mustache", ".rabl", ".markerb"];
-
-/// The longest place in a name, in characters.
-const LONGEST_PLACE: usize = 120;
 
 /// A way to spell the name of a function: for a file, or for people.
 pub(crate) type Spelling = fn(&Function) -> Cow<'_, str>;
@@ -41,8 +34,8 @@ fn with_place(function: &Function, line: u32) -> Cow<'_, str> {
     if function.kind() != Kind::Ruby || !has_file {
         return name;
     }
-    if TEMPLATES.iter().any(|it| function.path.ends_with(it)) {
-        return Cow::Owned(shorten(&clean(&template(&function.path)), LONGEST_PLACE));
+    if let Some(file) = template_file(function) {
+        return Cow::Owned(file);
     }
     let bare = name.rsplit_once(" in ").map_or(&*name, |(_, bare)| bare);
     let is_block = block_depth(&name) != (0, 0);
@@ -53,12 +46,6 @@ fn with_place(function: &Function, line: u32) -> Cow<'_, str> {
     let file = function.path.rsplit('/').next().unwrap_or_default();
     let line = if is_block && line > 0 { format!(":{line}") } else { String::new() };
     Cow::Owned(format!("{name} {}{line}", shorten(&clean(file), LONGEST_PLACE)))
-}
-
-/// The path of a template from `app/` on, as Rails itself names it.
-fn template(path: &str) -> String {
-    let inside = path.find("/app/views/").map_or(path, |at| path.get(at + 1..).unwrap_or(path));
-    trim_paths::path(inside, &[])
 }
 
 #[cfg(all(test, not(loom)))]

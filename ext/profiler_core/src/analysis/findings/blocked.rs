@@ -21,9 +21,9 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
     }
     let (at, blamed_ns) = sums.into_values().rev().max_by_key(|(at, _)| at.weight)?;
     let place = at.place().filter(|_| clock.is_worth(at.weight))?;
-    let name = sites.name(place);
-    let blocks = at.callee(profile).unwrap_or(name);
-    let called = if blocks == name { String::new() } else { format!(", called from {name}") };
+    let title = sites.title(place);
+    let blocks = at.callee(profile).unwrap_or_else(|| title.clone());
+    let called = if blocks == title { String::new() } else { format!(", called from {title}") };
     let waited = match waiting_threads(profile) {
         threads if threads > 0 && blamed_ns > 0 => format!(": {} waited", counted(threads, "thread")),
         _ => String::new(),
@@ -38,7 +38,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         of: clock.of,
         share: Some(clock.share(at.weight)),
         place: Some(place),
-        command: details_of(name),
+        command: details_of(sites.name(place)),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::analysis::idle::Idle;
 use crate::analysis::loading::{Load, Loads};
+use crate::analysis::serving::Handlers;
 use crate::analysis::sites::Sites;
 use crate::analysis::wait_cause::{Cause, Causes};
 use crate::profile::{Profile, Sample, SampleType};
@@ -16,8 +17,8 @@ pub(super) struct Clock<'profile> {
     pub(super) of: SampleType,
     /// The time that shares refer to.
     pub(super) total: u64,
-    /// Whether code was loaded before the counted requests, in which case loading is not part of the total.
-    pub(super) is_server: bool,
+    /// The part of the waits for the GVL in which its holder had a CPU, 0 to 1.
+    had_cpu: f64,
     /// Whether a limit of the cgroup was in force, in which case time without a CPU is part of the total.
     pub(super) is_throttled: bool,
 }
@@ -31,6 +32,8 @@ pub(super) enum Part {
     NoCpu,
     /// Loading code, in any state.
     Loading(Load),
+    /// Loading code of a server, before its requests.
+    Starting,
     /// Running, with or without the GVL.
     Running,
     /// Waiting.
@@ -68,16 +71,22 @@ impl<'profile> Clock<'profile> {
             loads.at(sample.stack).map_or(own, Part::Loading)
         };
         let parts = profile.samples.iter().enumerate().map(part).collect();
-        let mut clock = Self {
-            profile,
-            parts,
-            of: timed.unwrap_or(SampleType::Samples),
-            total: 0,
-            is_server: profile.requests.count() > 0,
-            is_throttled: false,
-        };
+        let of = timed.unwrap_or(SampleType::Samples);
+        let mut clock = Self { profile, parts, of, total: 0, had_cpu: 1.0, is_throttled: false };
+        let handlers = Handlers::of(profile);
+        if profile.requests.count() > 0 || clock.mostly_serves(&handlers) {
+            let rows = clock.parts.iter_mut().zip(&profile.samples);
+            rows.filter(|(part, it)| matches!(part, Part::Loading(_)) && !handlers.has(it.stack))
+                .for_each(|(part, _)| *part = Part::Starting);
+        }
         let without_cpu = clock.weight(|it| *it == Part::NoCpu);
         clock.is_throttled = profile.stats.throttled_ns > 0 && profile.stats.throttled_ns >= without_cpu / 2;
+        if !clock.is_throttled {
+            let ran = profile.samples.iter().filter(|it| matches!(it.state, State::Running | State::Gc));
+            let ran = ran.fold(0_u64, |sum, it| sum.saturating_add(it.weights.get(of)));
+            clock.had_cpu =
+                if without_cpu > 0 { ran as f64 / (ran as f64 + without_cpu as f64) } else { 1.0 };
+        }
         // Samples of objects are not time.
         let objects = profile.sample_types.contains(&SampleType::AllocObjects);
         if timed.is_some() || !objects {
@@ -89,17 +98,36 @@ impl<'profile> Clock<'profile> {
     /// Returns whether shares refer to this time: time that the program had, and used for its work.
     fn is_counted(&self, part: &Part) -> bool {
         match part {
-            Part::Idle => false,
+            Part::Idle | Part::Starting => false,
             Part::NoCpu => self.is_throttled,
-            Part::Loading(_) => !self.is_server,
-            Part::Running | Part::Waiting(_) | Part::Blocked | Part::Gvl | Part::Gc => true,
+            Part::Loading(_) | Part::Running | Part::Waiting(_) | Part::Blocked | Part::Gvl | Part::Gc => {
+                true
+            }
         }
     }
 
-    /// Iterates over the rows that have weight, with their parts and weights.
+    /// Returns whether requests or jobs took at least half of the time after loading.
+    fn mostly_serves(&self, handlers: &Handlers<'_>) -> bool {
+        let (mut all, mut served): (u64, u64) = (0, 0);
+        for (sample, part, weight) in self.rows() {
+            if !matches!(part, Part::Idle | Part::NoCpu | Part::Loading(_)) {
+                super::add(&mut all, weight);
+                super::add(&mut served, if handlers.has(sample.stack) { weight } else { 0 });
+            }
+        }
+        served > 0 && served >= all / 2
+    }
+
+    /// Iterates over the rows that have weight, with their parts and weights. On a busy machine, threads also
+    /// wait for the GVL while its holder has no CPU. That part of their waits is left out, as the time without
+    /// a CPU is.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&'profile Sample, &Part, u64)> + '_ {
+        let weight = |sample: &Sample, part: &Part| match (sample.weights.get(self.of), part) {
+            (weight, Part::Gvl) => (weight as f64 * self.had_cpu).round() as u64,
+            (weight, _) => weight,
+        };
         let rows = self.profile.samples.iter().zip(&self.parts);
-        rows.map(|(sample, part)| (sample, part, sample.weights.get(self.of))).filter(|it| it.2 > 0)
+        rows.map(move |(sample, part)| (sample, part, weight(sample, part))).filter(|it| it.2 > 0)
     }
 
     /// Returns the weight of some parts.

@@ -28,11 +28,11 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
     let place = cause.as_ref().and_then(At::place);
     let by = match (place, cause.as_ref().and_then(|it| it.callee(profile))) {
         (None, _) => String::new(),
-        (Some(place), Some(request)) => format!(", requested by {request} in {}", sites.name(place)),
+        (Some(place), Some(request)) => format!(", requested by {request} in {}", sites.title(place)),
         (Some(place), None) => {
             let most = allocated_in(profile, sites, place.function);
             let class = most.map(|it| format!(" (mostly {it})")).unwrap_or_default();
-            format!(" for objects of {}{class}", sites.name(place))
+            format!(" for objects of {}{class}", sites.title(place))
         }
     };
     Some(Finding {

@@ -26,9 +26,9 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
     let held = match (places.first(), places.get(1)) {
         (None, _) => String::new(),
         (Some(one), Some(other)) if holders.first().is_some_and(|it| it.weight < all.div_ceil(2)) => {
-            format!(", held by {} and {}", sites.name(*one), sites.name(*other))
+            format!(", held by {} and {}", sites.title(*one), sites.title(*other))
         }
-        (Some(one), _) => format!(", held by {}", sites.name(*one)),
+        (Some(one), _) => format!(", held by {}", sites.title(*one)),
     };
     Some(Finding {
         kind: Kind::Gvl,

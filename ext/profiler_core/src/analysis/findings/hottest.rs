@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::clock::Part;
 use super::{details_of, heaviest, At, Clock, Finding, Kind, LEAST_RUNNING};
 use crate::analysis::sites::Sites;
+use crate::analysis::template::name_or_template;
 use crate::ids::{FunctionId, StackId};
 use crate::profile::{Frame, Profile};
 use crate::text::units::percent;
@@ -61,15 +62,15 @@ fn hottest(
     }
     let (at, callers) = sums.into_values().rev().max_by_key(|(at, _)| at.weight)?;
     let place = at.place()?;
-    let name = sites.name(place);
-    let ran = at.callee(profile).unwrap_or(name);
+    let title = sites.title(place);
+    let ran = at.callee(profile).unwrap_or_else(|| title.clone());
     // A method of Ruby or of a gem says little without the line of the app that calls it.
     let caller =
         heaviest(&callers).filter(|it| !sites.is_app(place) && it.1 >= at.weight.div_ceil(2)).map(|it| it.0);
     let text = match caller {
-        Some(caller) => format!("running {name}, called from {}", sites.name(caller)),
-        None if ran == name => format!("running {name}"),
-        None => format!("running {ran}, called from {name}"),
+        Some(caller) => format!("running {title}, called from {}", sites.title(caller)),
+        None if ran == title => format!("running {title}"),
+        None => format!("running {ran}, called from {title}"),
     };
     Some(Finding {
         kind: Kind::Running,
@@ -78,7 +79,7 @@ fn hottest(
         of: clock.of,
         share: Some(clock.share(at.weight)),
         place: Some(caller.unwrap_or(place)),
-        command: details_of(name),
+        command: details_of(sites.name(place)),
     })
 }
 
@@ -108,19 +109,18 @@ fn trunk(
     let holds = sums.into_values().filter(|(at, _)| at.weight as f64 >= ran as f64 * MOST);
     let (at, callers) = holds.min_by_key(|(at, _)| (at.weight, Reverse(at.place())))?;
     let place = at.place()?;
-    let name = sites.name(place);
     let caller = heaviest(&callers).filter(|it| !sites.is_app(place) && it.1 >= at.weight.div_ceil(2));
-    let called = caller.map(|it| format!(", called from {}", sites.name(it.0))).unwrap_or_default();
+    let called = caller.map(|it| format!(", called from {}", sites.title(it.0))).unwrap_or_default();
     let branches = branches(profile, clock, &at);
     let branches = if branches.is_empty() { String::new() } else { format!(": {}", branches.join(", ")) };
     Some(Finding {
         kind: Kind::Running,
-        text: format!("inside {name}{called}{branches}"),
+        text: format!("inside {}{called}{branches}", sites.title(place)),
         weight: at.weight,
         of: clock.of,
         share: Some(clock.share(at.weight)),
         place: Some(caller.map_or(place, |it| it.0)),
-        command: details_of(name),
+        command: details_of(sites.name(place)),
     })
 }
 
@@ -140,8 +140,8 @@ fn branches(profile: &Profile, clock: &Clock<'_>, at: &At) -> Vec<String> {
         .take(BRANCHES)
         .filter(is_branch)
         .filter_map(|(weight, function)| {
-            let name = &profile.function(*function)?.name;
-            Some(format!("{} {name}", percent(*weight, clock.total)))
+            let title = name_or_template(profile.function(*function)?);
+            Some(format!("{} {title}", percent(*weight, clock.total)))
         })
         .collect()
 }

@@ -10,8 +10,7 @@ use crate::text::units::duration;
 /// A package is named if it takes at least one part in so many of the loading.
 const LEAST_OF_LOADING: u64 = 5;
 
-/// Finds the time spent loading: a part of the time or, for a server, a note on what was loaded before its
-/// requests.
+/// Finds the time spent loading.
 pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let mut weight: u64 = 0;
     // What was loaded, and the lines that required it.
@@ -26,19 +25,6 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
             at.add(by, None, ns);
             required.add(by, None, ns);
         }
-    }
-    if clock.is_server {
-        let all = clock.total.saturating_add(weight);
-        let is_much = weight as f64 >= all as f64 * super::LEAST_SHARE;
-        return (weight > 0 && is_much).then(|| Finding {
-            kind: Kind::Loading,
-            text: format!("loaded code for {}: left out, as it was before the requests", duration(weight)),
-            weight,
-            of: clock.of,
-            share: None,
-            place: None,
-            command: command(),
-        });
     }
     if !clock.is_worth(weight) {
         return None;
@@ -60,7 +46,7 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
         }
         None => String::new(),
     };
-    let by = place.map_or_else(String::new, |it| required_by(sites.name(it)));
+    let by = place.map_or_else(String::new, |it| required_by(&sites.title(it)));
     Some(Finding {
         kind: Kind::Loading,
         text: format!("loading code{what}{by}"),
@@ -68,6 +54,22 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
         of: clock.of,
         share: Some(clock.share(weight)),
         place,
+        command: command(),
+    })
+}
+
+/// Finds what a server loaded before its requests, which is in no share.
+pub(super) fn find_start(clock: &Clock<'_>) -> Option<Finding> {
+    let weight = clock.weight(|it| *it == Part::Starting);
+    let all = clock.total.saturating_add(weight);
+    let is_much = weight as f64 >= all as f64 * super::LEAST_SHARE;
+    (weight > 0 && is_much).then(|| Finding {
+        kind: Kind::Loading,
+        text: format!("loaded code for {}: left out, as it was before the requests", duration(weight)),
+        weight,
+        of: clock.of,
+        share: None,
+        place: None,
         command: command(),
     })
 }

@@ -13,13 +13,16 @@ mod no_cpu;
 mod objects;
 mod queries;
 mod trust;
+mod unmeasured;
 mod waits;
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::idle::idle_at;
 use super::sites::Sites;
+use super::template::name_or_template;
 use crate::ids::FunctionId;
 use crate::profile::{Frame, Profile, SampleType};
 use crate::text::units::{counted, duration};
@@ -58,7 +61,7 @@ pub enum Kind {
     Live,
     /// Threads that only waited.
     Idle,
-    /// A reason to trust the numbers less.
+    /// A reason to trust the numbers less, or a limit of what they show.
     Trust,
 }
 
@@ -120,6 +123,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         all.extend(garbage::find(profile, &sites, &clock));
     }
     all.extend(loading::find(&sites, &clock));
+    all.extend(loading::find_start(&clock));
     all.extend(no_cpu::find(profile, &clock));
     let (mut all, mut notes): (Vec<Finding>, Vec<Finding>) =
         all.into_iter().partition(|it| it.share.is_some());
@@ -141,6 +145,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
             command: "profiler report FILE --idle --by thread".into(),
         });
     }
+    notes.extend(unmeasured::find(profile));
     notes.extend(trust::find(profile));
     all.truncate(MOST.saturating_sub(notes.len()));
     all.extend(notes);
@@ -184,13 +189,10 @@ impl At {
         heaviest(&self.lines).map(|(place, _)| place)
     }
 
-    /// Returns the name of the function that was called there for at least half of the time.
-    fn callee<'profile>(&self, profile: &'profile Profile) -> Option<&'profile str> {
+    /// Returns the title of the function that was called there for at least half of the time.
+    fn callee<'profile>(&self, profile: &'profile Profile) -> Option<Cow<'profile, str>> {
         let (callee, weight) = heaviest(&self.callees)?;
-        (weight >= self.weight.div_ceil(2))
-            .then(|| profile.function(callee))
-            .flatten()
-            .map(|it| it.name.as_str())
+        (weight >= self.weight.div_ceil(2)).then(|| profile.function(callee)).flatten().map(name_or_template)
     }
 }
 

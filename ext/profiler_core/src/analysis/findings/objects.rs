@@ -50,7 +50,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
 }
 
 fn objects(sites: &Sites<'_>, at: &At, class: &str, of: SampleType) -> String {
-    let name = at.place().map_or("", |it| sites.name(it));
+    let name = at.place().map_or("".into(), |it| sites.title(it));
     let class = if class.is_empty() { "objects" } else { class };
     format!("{} of {class} in {name}", of.amount(at.weight))
 }

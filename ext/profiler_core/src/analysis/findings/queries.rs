@@ -57,7 +57,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
     let request = if requests > 1 { " a request" } else { "" };
     let under = match senders.endpoint {
         Some(endpoint) => format!(" under {endpoint}"),
-        None => senders.at.place().map(|it| format!(" from {}", sites.name(it))).unwrap_or_default(),
+        None => senders.at.place().map(|it| format!(" from {}", sites.title(it))).unwrap_or_default(),
     };
     let sum = |of: fn(&Runs) -> u64| statements.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(of(it)));
     let cached = match sum(|it| it.cached) / requests {

@@ -3,6 +3,7 @@ use crate::analysis::example::{Example, MAIN};
 use crate::profile::{Marker, Note};
 use crate::record::State;
 
+mod loading;
 mod objects;
 mod queries;
 
@@ -122,70 +123,6 @@ fn one_function_that_ran_is_always_named() {
     assert_eq!(found(&Profile::default()), []);
 }
 
-/// Builds a program that spends 600 ms on loading a gem and 300 ms on its own work.
-fn loader() -> Example {
-    let mut it = Example::lasting_ms(1_000);
-    let rouge = "<main> /k.rb:1; Kernel#require; <top (required)> /g/gems/rouge-3.3/lib/rouge.rb:7";
-    it.wall(MAIN, State::Running, 400, &format!("{rouge}; Kernel#require_relative"));
-    it.wall(MAIN, State::Waiting, 100, &format!("{rouge}; Kernel#require_relative; IO#read"));
-    it.wall(MAIN, State::Gc, 60, &format!("{rouge}; (garbage collection)"));
-    it.wall(
-        MAIN,
-        State::Running,
-        40,
-        "<main> /k.rb:2; Kernel#require; <top (required)> /g/gems/b-1.0/b.rb:7",
-    );
-    it.wall(MAIN, State::Running, 300, "<main> /k.rb:5; Page#render /k.rb:9");
-    it
-}
-
-#[test]
-fn of_many_small_gems_none_is_named() {
-    let mut it = Example::lasting_ms(1_000);
-    for gem in 0..9 {
-        let stack = format!("<main> /k.rb:1; Kernel#require; <top (required)> /g/gems/g{gem}-1.0/g.rb:7");
-        it.wall(MAIN, State::Running, 90, &stack);
-    }
-    it.wall(MAIN, State::Running, 100, "<main> /k.rb:5; Page#render /k.rb:9");
-    assert_eq!(found(&it.profile())[0], finding(Kind::Loading, "loading code", "/k.rb:1", 89));
-}
-
-#[test]
-fn a_tool_that_loads_itself_is_named_without_the_line_of_its_executable() {
-    let mut it = Example::lasting_ms(1_000);
-    let tool = "<main> /usr/bin/tool:5";
-    it.wall(
-        MAIN,
-        State::Running,
-        500,
-        &format!("{tool}; Kernel#require; <top (required)> /g/gems/tool-1.0/lib/tool.rb:7"),
-    );
-    it.wall(MAIN, State::Running, 100, &format!("{tool}; Tool#run /g/gems/tool-1.0/lib/tool.rb:9; Kernel#require; <top (required)> /g/gems/b-1.0/b.rb:1"));
-    it.wall(MAIN, State::Running, 400, &format!("{tool}; Tool#run /g/gems/tool-1.0/lib/tool.rb:9"));
-    let text = found(&it.profile())[0].1.clone();
-    assert!(text.starts_with("loading code, 500 ms of it for tool"), "{text}");
-}
-
-#[test]
-fn loading_code_is_a_part_of_the_time_with_its_gem_and_line() {
-    let expected = [
-        finding(Kind::Loading, "loading code for rouge", "/k.rb:1", 67),
-        finding(Kind::Running, "running Page#render", "/k.rb:9", 33),
-    ];
-    assert_eq!(found(&loader().profile()), expected);
-}
-
-#[test]
-fn what_a_server_loads_before_its_requests_is_a_note() {
-    let mut profile = loader().profile();
-    profile.requests.record(&crate::profile::LabelSet::EMPTY, 1);
-    let expected = [
-        finding(Kind::Running, "running Page#render", "/k.rb:9", 100),
-        finding(Kind::Loading, "loaded code for 600 ms: left out, as it was before the requests", "", 0),
-    ];
-    assert_eq!(found(&profile), expected);
-}
-
 #[test]
 fn a_wait_has_its_cause_and_comes_before_code_that_runs_as_long() {
     let mut it = Example::lasting_ms(1_000);
@@ -201,6 +138,17 @@ fn a_wait_has_its_cause_and_comes_before_code_that_runs_as_long() {
         finding(Kind::Running, "running Order#parse", "/app.rb:41", 55),
     ];
     assert_eq!(found(&it.profile()), expected);
+}
+
+#[test]
+fn a_lock_is_named_by_the_caller_of_its_wrapper() {
+    let mut it = Example::lasting_ms(1_000);
+    let write = "Logger::LogDevice#write /usr/lib/ruby/3.3.0/logger/log_device.rb:31";
+    let lock = "MonitorMixin#mon_synchronize /usr/lib/ruby/3.3.0/monitor.rb:201; Monitor#synchronize";
+    it.wall("worker", State::Waiting, 300, &format!("Pool#run /g/gems/pool-1.0/p.rb:3; {write}; {lock}"));
+    it.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
+    let (kind, text, ..) = found(&it.profile()).remove(0);
+    assert_eq!((kind, text.as_str()), (Kind::Waiting, "waiting for a lock in Logger::LogDevice#write"));
 }
 
 #[test]
@@ -238,6 +186,23 @@ fn the_gvl_has_its_holder() {
     );
     let gvl = found(&it.profile()).remove(0);
     assert_eq!(gvl, finding(Kind::Gvl, "waiting for the GVL, held by Feed#parse", "/app.rb:20", 38));
+}
+
+#[test]
+fn the_gvl_does_not_count_while_its_holder_has_no_cpu() {
+    let shares = |without_cpu_ms| {
+        let mut it = Example::lasting_ms(1_000);
+        let show = "<main> /app.rb:3; Shop#show /app.rb:5";
+        it.wall(MAIN, State::Running, 400, show);
+        it.wall("hog", State::Gvl, 200, show);
+        // What lacks a CPU for as long as it runs has the GVL for twice as long.
+        it.wall(MAIN, State::Runnable, without_cpu_ms, show);
+        it.wall("hog", State::Gvl, without_cpu_ms / 2, show);
+        found(&it.profile()).into_iter().map(|it| (it.0, it.3)).collect::<Vec<_>>()
+    };
+    let quiet = [(Kind::Running, 67), (Kind::Gvl, 33)];
+    assert_eq!(shares(0), quiet);
+    assert_eq!(shares(1_600)[..2], quiet);
 }
 
 #[test]
@@ -359,6 +324,53 @@ fn few_samples_and_losses_limit_trust() {
         found(&profile)[1].1,
         "coarse: 16.7% of the samples were dropped; the next ones have their time"
     );
+}
+
+/// Returns the notes of a program of a second that used the CPU for so long, if only CPU time was measured.
+fn of_cpu_time(cpu_ms: u64, change: impl Fn(&mut Profile)) -> Vec<String> {
+    let mut it = Example::lasting_ms(1_000);
+    let weights = [(SampleType::Cpu, cpu_ms * 1_000_000), (SampleType::Samples, 500)];
+    it.row(MAIN, State::Running, &[], &weights, "<main> /app.rb:3");
+    let mut profile = it.profile();
+    profile.stats.unseen_cpu_ns = 4_000_000;
+    change(&mut profile);
+    findings(&profile).into_iter().filter(|it| it.kind == Kind::Trust).map(|it| it.text).collect()
+}
+
+#[test]
+fn cpu_time_alone_says_how_little_of_the_time_it_shows() {
+    assert_eq!(of_cpu_time(100, |_| ()), ["used the CPU for 104 ms of 1.00 s: mode wall shows the rest"]);
+    assert!(of_cpu_time(900, |_| ()).is_empty(), "it computed");
+    let without_cpu = |it: &mut Profile| it.stats.run_delay_ns = 700_000_000;
+    assert!(of_cpu_time(100, without_cpu).is_empty(), "it did not wait");
+    assert!(of_cpu_time(100, |it| it.stats.unseen_cpu_ns = 0).is_empty(), "other threads may have computed");
+    assert!(of_cpu_time(100, |it| it.sample_types.push(SampleType::Wall)).is_empty());
+    let selected = Note::Selected { part: "focus".into(), left: 1, all: 2, of: "cpu".into() };
+    assert!(of_cpu_time(100, |it| it.meta.notes.push(selected.clone())).is_empty());
+}
+
+#[test]
+fn a_template_is_named_by_its_file() {
+    let mut it = Example::lasting_ms(1_000);
+    let view = "#<anonymous subclass of ActionView::Base>#_app_views_orders_index_html_erb /srv/app/views/orders/index.html.erb";
+    it.wall(MAIN, State::Running, 600, &format!("<main> /app.rb:9; {view}:4; Array#each"));
+    it.wall(MAIN, State::Waiting, 400, &format!("<main> /app.rb:9; {view}:5; IO#read"));
+    let place = "/srv/app/views/orders/index.html.erb";
+    let expected = [
+        finding(
+            Kind::Waiting,
+            "waiting for IO in IO#read, called from app/views/orders/index.html.erb",
+            &format!("{place}:5"),
+            40,
+        ),
+        finding(
+            Kind::Running,
+            "running Array#each, called from app/views/orders/index.html.erb",
+            &format!("{place}:4"),
+            60,
+        ),
+    ];
+    assert_eq!(found(&it.profile()), expected);
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
     let finding = |(key, at): &((FunctionId, Cause), At)| {
         let cause = key.1;
         let place = at.place()?;
-        let name = sites.name(place);
+        let title = sites.title(place);
         let half = at.weight / 2;
         let in_client =
             matches!(cause, Cause::Io | Cause::Other) && in_clients.get(key).is_some_and(|it| *it >= half);
@@ -44,10 +44,10 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
         let text = match called {
             _ if statement.is_some() => {
                 let (statement, spent_ns) = statement.unwrap_or_default();
-                format!("waiting for SQL in {name}, {}: {statement}", duration(spent_ns))
+                format!("waiting for SQL in {title}, {}: {statement}", duration(spent_ns))
             }
-            Some(called) => format!("{} in {called}, called from {name}", cause.words()),
-            None => format!("{} in {name}", cause.words()),
+            Some(called) => format!("{} in {called}, called from {title}", cause.words()),
+            None => format!("{} in {title}", cause.words()),
         };
         Some(Finding {
             kind: Kind::Waiting,
@@ -56,7 +56,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
             of: clock.of,
             share: Some(clock.share(at.weight)),
             place: Some(place),
-            command: details_of(name),
+            command: details_of(sites.name(place)),
         })
     };
     sums.iter().take(MOST).filter_map(finding).collect()

@@ -1,0 +1,42 @@
+//! Time that a profile of CPU time alone does not show.
+
+use super::{Finding, Kind};
+use crate::profile::{Note, Profile, SampleType};
+use crate::text::units::duration;
+
+/// The part of its time for which a program must have been off the CPU.
+const MOST: f64 = 0.5;
+
+/// Finds that only CPU time was measured and that the program mostly did not run. Time in which it could run,
+/// but others had the CPU, does not count.
+pub(super) fn find(profile: &Profile) -> Option<Finding> {
+    let measured = |of| profile.sample_types.contains(&of);
+    let is_partial =
+        |it: &Note| matches!(it, Note::Selected { .. } | Note::RecordingEnded { .. } | Note::ReadFrom { .. });
+    // The CPU time of the whole process is known only if all of its threads were profiled.
+    let unseen_ns = profile.stats.unseen_cpu_ns;
+    if !measured(SampleType::Cpu)
+        || measured(SampleType::Wall)
+        || unseen_ns == 0
+        || profile.meta.notes.iter().any(is_partial)
+    {
+        return None;
+    }
+    let all_ns = profile.meta.duration_ns;
+    let cpu_ns = profile.total().get(SampleType::Cpu).saturating_add(unseen_ns);
+    let rest_ns = all_ns.saturating_sub(cpu_ns).saturating_sub(profile.stats.run_delay_ns);
+    if (rest_ns as f64) <= all_ns as f64 * MOST {
+        return None;
+    }
+    let text =
+        format!("used the CPU for {} of {}: mode wall shows the rest", duration(cpu_ns), duration(all_ns));
+    Some(Finding {
+        kind: Kind::Trust,
+        text,
+        weight: cpu_ns,
+        of: SampleType::Cpu,
+        share: None,
+        place: None,
+        command: "profiler report FILE".into(),
+    })
+}
