@@ -26,5 +26,5 @@ pub(super) fn find(sides: &[Vec<Run>; 2]) -> Option<Reason> {
         .max_by(|one, other| (one.after - one.before).abs().total_cmp(&(other.after - other.before).abs()))?;
     // Only where few samples are known, one cannot tell: they are a reason as far as their weight goes.
     let is_chance = most.chance(free, 1.0).is_some_and(|it| it * number >= LEVEL);
-    (!is_chance).then(|| Reason { name: most.function.name, before: most.before, after: most.after })
+    (!is_chance).then_some(Reason { name: most.function.name, before: most.before, after: most.after })
 }
