@@ -62,6 +62,14 @@ module Profiler
       _trim_path(roots.map { |root| File.expand_path(root) })
     end
 
+    # Replaces the names of the app, of its gems, threads, labels and markers by numbers, so that the profile can be sent to
+    # strangers. Code keeps its origin, and methods of Ruby itself their names; stacks, lines, times and weights stay the same.
+    #
+    # @return [Profile] a new one
+    def anonymize
+      _anonymize
+    end
+
     # Moves garbage collection away from its cause.
     #
     # @param place [Symbol] +:root+, all in one place, or +:ignore+: left out, and the header says how much it was

@@ -32,6 +32,22 @@ RSpec.describe "profiler convert" do
     expect(files).to eq %w[flames shop.pb.gz]
   end
 
+  it "leaves out the names of the app and of its gems with --anonymize, and keeps the numbers" do
+    result = convert("shop.pb.gz", "public.pb.gz", "--anonymize")
+    expect([result.code, result.out, result.err]).to eq [0, "", ""]
+    rows = lambda do |file|
+      top = JSON.parse(profiler_child("report", file, "--json", "--limit", "0", chdir: box).out, symbolize_names: true)[:top]
+      top.map { |row| [row[:name], row[:self], row[:total]] }
+    end
+    own, public = rows["shop.pb.gz"], rows["public.pb.gz"]
+    expect(public.map { |_, *weights| weights }.sort).to eq(own.map { |_, *weights| weights }.sort)
+    expect(public.map(&:first).grep(/Class\d+#m\d+/)).not_to be_empty
+    text = Zlib.gunzip(File.binread(in_box("public.pb.gz")))
+    expect(own.map(&:first).join).to include("Shop", "save!", "Größe")
+    ["Shop", "save!", "Größe", "/app/", "loy>"].each { |name| expect(text).not_to include(name.b) }
+    expect(convert("shop.pb.gz", "x.html", "--anonymize", "--source").err).to include("--anonymize leaves out names")
+  end
+
   it "puts the user's editor into a page, unless it is none" do
     editor = ->(value) { File.read(in_box("it.html"))[%r{id="editor">([^<]*)<}, 1] if convert("shop.pb.gz", "it.html", env: { "RAILS_EDITOR" => value }) }
     expect(editor["vscode"]).to eq "vscode://file%f:%l"

@@ -18,6 +18,7 @@ module Profiler
         profiler convert stackprof.json profile.speedscope.json
         profiler convert profile.pb.gz flames --format svg
         profiler convert profile.pb.gz - --format folded | grep Order
+        profiler convert profile.pb.gz public.pb.gz --anonymize
 
         IN is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of vernier, rperf, stackprof, speedscope or the
         Firefox Profiler, or folded stacks.
@@ -33,6 +34,7 @@ module Profiler
                                      "speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json or text") { |format| @format = format }
         parser.on("--style STYLE", STYLES) { |style| options[:style] = style }
         parser.on("--title TEXT", "of a picture or summary") { |text| options[:title] = CLI.text(text) }
+        parser.on("--anonymize", "put numbers in place of names, except of Ruby's own, to send it to strangers") { @anonymize = true }
         source_option(parser)
         filter_options(parser)
         json_option(parser)
@@ -48,8 +50,14 @@ module Profiler
         input, out = arguments
         raise UsageError, "which format? (profiler convert IN - --format FORMAT)" if out == TO_STDOUT && !@format
 
-        write(out, @format, inputs: [input], type: @type, **{ source: @source }.compact, **options) { read_filtered(input) }
+        raise UsageError, "--anonymize leaves out names, but --source includes files: pass one of them" if @anonymize && @source
+
+        write(out, @format, inputs: [input], type: @type, **{ source: @source }.compact, **options) { anonymized(read_filtered(input)) }
         0
+      end
+
+      def anonymized(profile)
+        @anonymize ? profile.anonymize : profile
       end
 
       def problem_with(arguments)

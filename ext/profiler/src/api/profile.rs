@@ -5,6 +5,7 @@ use std::sync::Arc;
 use magnus::{
     function, method, prelude::*, DataTypeFunctions, Error, RArray, RHash, RModule, Ruby, TypedData, Value,
 };
+use profiler_core::analysis::anonymize::anonymize;
 use profiler_core::analysis::gc;
 use profiler_core::analysis::group_by::group_by;
 use profiler_core::analysis::top::{top, Order};
@@ -67,6 +68,11 @@ impl Profile {
     fn trim_path(ruby: &Ruby, rb_self: &Self, roots: RArray) -> Result<Self, Error> {
         let roots: Vec<String> = roots.into_iter().filter_map(|root| named(ruby, root)).collect();
         rb_self.derive(ruby, move |it| trim_paths(it, &roots))
+    }
+
+    /// Implements `profile._anonymize`: returns the profile with numbers in place of names.
+    fn anonymize(ruby: &Ruby, rb_self: &Self) -> Result<Self, Error> {
+        rb_self.derive(ruby, anonymize)
     }
 
     /// Implements `Native.rows(profile)`: returns one array per sample: frames, thread id, thread name,
@@ -282,6 +288,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("class_name", function!(class_name, 1))?;
     class.define_private_method("_gc", method!(Profile::gc, 1))?;
     class.define_private_method("_trim_path", method!(Profile::trim_path, 1))?;
+    class.define_private_method("_anonymize", method!(Profile::anonymize, 0))?;
     class.define_private_method("_write", method!(Profile::write, 2))?;
     class.define_private_method("_write_file", method!(Profile::write_file, 3))?;
     class.define_private_method("_upload", method!(Profile::upload, 2))?;

@@ -3,6 +3,7 @@
 //! No question reads a clock, a file or the environment.
 
 pub mod allocations;
+pub mod anonymize;
 pub mod call_tree;
 pub mod code_origin;
 pub mod diff;

@@ -70,6 +70,14 @@ impl Requests {
         others.0.iter().for_each(|(labels, tally)| self.0.entry(labels.clone()).or_default().add(tally));
     }
 
+    /// Returns the requests with other labels. Sets that become the same are counted together.
+    #[must_use]
+    pub(crate) fn renamed(&self, renamed: impl Fn(&LabelSet) -> LabelSet) -> Self {
+        let mut requests = Self::default();
+        self.0.iter().for_each(|(labels, tally)| requests.0.entry(renamed(labels)).or_default().add(tally));
+        requests
+    }
+
     /// Returns whether no request was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
