@@ -39,7 +39,7 @@ export function GraphTab() {
         direction={direction}
         up={shape === "flame"}
         zoom={zoom}
-        folds={folds}
+        folds={folds && !state.selection.transforms.some((it) => it.kind === "gems")}
         onZoom={(path) => store.show({ zoom: path })}
         onPicture={(it) => void (picture.current = it)}
       />
