@@ -61,6 +61,7 @@ module Docs
     "docs/getting-started.md: Change it, and compare, 2" => {
       programs: "started", before: "ruby sales.rb; profiler record -q -o before.pb.gz -- ruby totals.rb > out; cp faster.rb totals.rb", output: "~> 3.1.0"
     },
+    "docs/memory.md: What to do" => { before: SERVER },
     "docs/options.md: The profile, 2" => { prelude: "./profiles" },
     "docs/fleet.md: Pull" => { prelude: "./web" },
     "docs/install.md: Bundler" => { prelude: "./gemfile" },
@@ -79,6 +80,7 @@ module Docs
     "docs/recipes.md: A slow test suite" => { programs: "recipes" },
     "docs/recipes.md: Slow boot" => { programs: "recipes" },
     "docs/recipes.md: A leak" => { programs: "leak", before: SERVER, edit: { "--duration 60" => "--duration 3" } },
+    "docs/recipes.md: Memory that no object explains" => { before: SERVER },
     "docs/recipes.md: Too many objects" => { programs: "recipes" },
     "docs/recipes.md: Threads in each other's way" => { programs: "threads", output: ">= 3.3" },
     "docs/recipes.md: \"It was slow last night\"" => { programs: "recipes", before: "ruby night.rb" },

@@ -23,8 +23,8 @@ use crate::vm::without_gvl::without_gvl;
 const PATIENCE: Duration = Duration::from_secs(45);
 /// The number of collections that are tried until none begins before the copy.
 const COLLECTIONS: u32 = 5;
-/// The room for classes that finalizers make.
-const MORE_CLASSES: usize = 256;
+/// The room for classes at first, which few programs need.
+const CLASSES: usize = 16_384;
 
 /// A copy that has finished.
 pub(super) struct Finished {
@@ -77,11 +77,7 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
     let tcache_key = allocator::tcache_key();
     let mut facts = Facts::new();
     // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
-    let mut classes = unsafe {
-        facts.list_pages(sizes);
-        facts.list_classes();
-        Pinned::with_capacity_for(facts.classes.count() + MORE_CLASSES)
-    };
+    let mut classes = unsafe { Pinned::with_capacity_for(CLASSES) };
     for _ in 0..COLLECTIONS {
         let begun = Instant::now();
         // From here to the copy, in one hold of the GVL, no object is allocated.
@@ -103,7 +99,7 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
         let mut all = facts.classes.rows().iter().filter(|(class, real)| class == real);
         if !all.all(|(class, _)| classes.push(*class)) {
             // SAFETY: as above.
-            classes = unsafe { Pinned::with_capacity_for(facts.classes.count() + MORE_CLASSES) };
+            classes = unsafe { Pinned::with_capacity_for(facts.classes.count() * 2) };
             continue;
         }
         facts.list_stacks();

@@ -2,6 +2,7 @@
 //!
 //! It runs in a copy of the process. It allocates nothing: all tables are its caller's.
 
+use ::core::matches; // not in the prelude of Rust 1.85
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
 

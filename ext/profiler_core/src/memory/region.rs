@@ -1,5 +1,6 @@
 //! The mappings whose pages are looked at one by one: private memory that can be written.
 
+use ::core::matches; // not in the prelude of Rust 1.85
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
 

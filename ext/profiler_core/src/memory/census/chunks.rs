@@ -1,5 +1,6 @@
 //! The sums of chunks: by state, owner, arena and size.
 
+use ::core::matches; // not in the prelude of Rust 1.85
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
 
