@@ -14,7 +14,7 @@ module Profiler
 
     def initialize(limit, unit: :objects, of: nil, warm_up: 0)
       unless limit.is_a?(Integer) && !limit.negative?
-        raise ArgumentError, "#{limit.inspect} is not a limit for objects (allowed: an Integer from 0 on)"
+        raise ArgumentError, "#{limit.inspect} is not a limit for objects (allowed: an Integer of 0 or more)"
       end
       raise ArgumentError, "unit: #{unit.inspect} is not a unit (allowed: :objects, :bytes)" unless UNITS.include?(unit)
 

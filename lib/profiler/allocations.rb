@@ -62,7 +62,7 @@ module Profiler
       # @raise [ArgumentError]
       # @api private
       def check_warm_up(rounds)
-        raise ArgumentError, "warm_up: #{rounds.inspect} is not an Integer from 0 on" unless rounds.is_a?(Integer) && !rounds.negative?
+        raise ArgumentError, "warm_up: #{rounds.inspect} is not an Integer of 0 or more" unless rounds.is_a?(Integer) && !rounds.negative?
       end
 
       private
@@ -72,7 +72,7 @@ module Profiler
       def checked(profile, losses)
         return profile if losses == Native.hook_losses && profile.samples.any? { |row| row.labels["class"] == Probe.name }
 
-        raise Error, "the objects of the block were not all counted: a Ractor was created or freed, after which Ruby reports no objects. Run the " \
+        raise Error, "not all objects of the block were counted: a Ractor was created or freed, after which Ruby reports no objects. Run the " \
                      "block once more, or collect garbage before it"
       end
 

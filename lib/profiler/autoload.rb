@@ -88,7 +88,7 @@ module Profiler
       def wait_until_finished
         return if @finishing.nil? || @finishing.ended_within?(Ends::PATIENCE)
 
-        Losses.say("the profile was lost: it took longer than #{Ends::PATIENCE} s")
+        Losses.say("the profile was lost: writing it took longer than #{Ends::PATIENCE} s")
       end
 
       def reported(what)

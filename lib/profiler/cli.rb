@@ -89,7 +89,7 @@ module Profiler
       rescue NoMemoryError, StandardError, SystemStackError => e
         raise if ENV.key?("PROFILER_DEBUG")
 
-        failed("unexpected #{e.class}: #{e.message.lines.first} (please report it, with what PROFILER_DEBUG=1 prints)", 1)
+        failed("unexpected #{e.class}: #{e.message.lines.first} (this is a bug: please report it with what PROFILER_DEBUG=1 prints)", 1)
       end
 
       # The system's message for an error, without the name of the C function that Ruby adds.

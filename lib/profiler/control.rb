@@ -51,7 +51,7 @@ module Profiler
       def beside(dump_signal: nil)
         start(nil, dump_signal) unless OFF.include?(ENV.fetch(Place::VARIABLE, ""))
       rescue *OWN_TROUBLE => e
-        Losses.say("the process has no control socket: #{Losses.reason(e)}")
+        Losses.say("no control socket was opened: #{Losses.reason(e)}")
       end
 
       # @api private

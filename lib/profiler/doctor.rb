@@ -84,7 +84,7 @@ module Profiler
         require_relative "../profiler"
         true
       rescue LoadError => e
-        @problems << "the extension does not load: #{e.message.lines.first.to_s.chomp}"
+        @problems << "the extension cannot be loaded: #{e.message.lines.first.to_s.chomp}"
         false
       end
 
@@ -176,7 +176,7 @@ module Profiler
         expected_ns = [stats[:interval_ns], *coarse_ns].max
         return if stats[:effective_interval_ns] <= 2 * expected_ns # more often is no harm
 
-        @warnings << format("a sample came every %.1f ms of CPU, where %.1f ms were to be expected",
+        @warnings << format("a sample came every %.1f ms of CPU, although %.1f ms was expected",
                             stats[:effective_interval_ns] / 1e6, expected_ns / 1e6)
       end
     end

@@ -28,7 +28,7 @@ module Profiler
           bytes << piece
         end
       end
-      raise FormatError, "#{path}: not read: it has more than #{MOST_BYTES >> 20} MiB"
+      raise FormatError, "#{path}: too large to read: it has more than #{MOST_BYTES >> 20} MiB"
     end
   end
 end

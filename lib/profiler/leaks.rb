@@ -14,7 +14,7 @@ module Profiler
     class << self
       # @api private
       def find(rounds, warm_up, every)
-        raise ArgumentError, "rounds: #{rounds.inspect} is not an Integer from 2 on" unless rounds.is_a?(Integer) && rounds >= 2
+        raise ArgumentError, "rounds: #{rounds.inspect} is not an Integer of 2 or more" unless rounds.is_a?(Integer) && rounds >= 2
 
         Allocations.check_warm_up(warm_up)
         warm_up.times { yield }

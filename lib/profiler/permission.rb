@@ -27,7 +27,7 @@ module Profiler
     def initialize(permit, token, bearer: false)
       raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
       unless token.nil? || (token.is_a?(String) && token.bytesize >= LEAST)
-        raise ArgumentError, "token: it is not a String of #{LEAST} bytes or more" # the message does not print the token
+        raise ArgumentError, "token: is not a String of #{LEAST} bytes or more" # the message does not print the token
       end
 
       @permit = permit

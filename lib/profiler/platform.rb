@@ -23,7 +23,7 @@ module Profiler
     def self.ractor_reason
       return if !defined?(Ractor) || Ractor.current.equal?(Ractor.main)
 
-      "this is not the main Ractor, and sessions are the main Ractor's alone: they profile its threads and no others"
+      "this is not the main Ractor: sessions can only be used there, and profile only its threads"
     end
 
     # @raise [Unsupported] in a Ractor other than the main one
@@ -51,15 +51,15 @@ module Profiler
       elsif (RUBY_VERSION.split(".").map(&:to_i) <=> MINIMUM_RUBY).negative?
         "Ruby #{RUBY_VERSION} is too old: #{MINIMUM_RUBY.join(".")} or newer is needed#{" on macOS" if MACOS}"
       elsif !MACOS && !RUBY_PLATFORM.include?("linux")
-        "#{RUBY_PLATFORM} is a system that it was not written for: only Linux is supported, and macOS as an experiment"
+        "#{RUBY_PLATFORM} is not supported: only Linux is, and macOS as an experiment"
       elsif RUBY_PLATFORM.include?("musl")
-        "#{RUBY_PLATFORM} has another C library than glibc, with which it was not tried: only glibc is supported so far"
+        "#{RUBY_PLATFORM} has a C library that was not tested: only glibc is supported so far"
       elsif 1.size < 8
-        "#{RUBY_PLATFORM} has pointers of 32 bits: only systems of 64 bits are supported"
+        "#{RUBY_PLATFORM} is a 32-bit system: only 64-bit systems are supported"
       elsif rubies.any? && !rubies.include?(RUBY)
         "this gem has an extension for Ruby #{rubies.join(", ")}, and none for #{RUBY}: #{HOW_TO_BUILD}"
       elsif (collector = other_collector)
-        "the garbage collector #{collector} does not say when it runs, and stacks must not be read then: only Ruby's default one is supported"
+        "the garbage collector #{collector} does not report when it runs, and stacks must not be read while it does: only Ruby's default collector is supported"
       end
     end
     private_class_method :find_reason

@@ -82,7 +82,7 @@ module Profiler
                    dimensions: %w[endpoint job])
       positive("concurrency", concurrency)
       positive("most_seconds", most_seconds)
-      raise ArgumentError, "at: #{at.inspect} is not a path (allowed: as /debug/pprof)" unless at.is_a?(String) && at.match?(%r{\A(?:/[^/]+)+\z})
+      raise ArgumentError, "at: #{at.inspect} is not a path (allowed: for example /debug/pprof)" unless at.is_a?(String) && at.match?(%r{\A(?:/[^/]+)+\z})
 
       @timed = { frequency: frequency, max_overhead: max_overhead }.compact
       Session.check(mode: :cpu, **@timed) if defined?(Session)
@@ -132,7 +132,7 @@ module Profiler
     def refuse_foreign(env)
       unless @warned
         @warned = true
-        Losses.say("a request for a profile was refused, as a page of another site may have caused it (Host: #{env["HTTP_HOST"].to_s.b[0, 60].inspect}); " \
+        Losses.say("a request for a profile was refused, because a page of another site may have caused it (Host: #{env["HTTP_HOST"].to_s.b[0, 60].inspect}); " \
                    "with token: such requests are allowed")
       end
       false
@@ -182,7 +182,7 @@ module Profiler
 
     def heap(env, head)
       query = Query.new(env["QUERY_STRING"])
-      query.demand_no_seconds("heap: it is a snapshot, and has no seconds")
+      query.demand_no_seconds("heap: is a snapshot, so seconds: does not apply")
       query.demand_binary
       demand_support
       continuous = Continuous.current
@@ -204,7 +204,7 @@ module Profiler
     end
 
     def positive(name, value)
-      raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?
+      raise ArgumentError, "#{name}: #{value.inspect} is not a positive Integer" unless value.is_a?(Integer) && value.positive?
     end
   end
 end

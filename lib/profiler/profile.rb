@@ -164,7 +164,7 @@ module Profiler
     # @return [String]
     # @raise [ArgumentError] if no sample has the label, or the profile has no such type
     def report(limit: 30, sort: :self, color: false, by: nil, type: nil, width: nil, idle: false)
-      raise ArgumentError, "by: and sort: :total exclude each other: values have only one sum" if by && sort == :total
+      raise ArgumentError, "by: and sort: :total cannot be combined: a value has only one sum" if by && sort == :total
 
       shown = idle || (type || Native.default_type(self)).to_s != "wall" ? self : without_idle
       shown.__send__(:_report, { limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, width: width, **typed(type) })
@@ -226,10 +226,10 @@ module Profiler
     #
     #   profile.filter(focus: /Order/, hide: /^ActiveRecord::/)
     #
-    # @param focus [Regexp, String, nil] only stacks with such a function
-    # @param ignore [Regexp, String, nil] only stacks without such a function
-    # @param hide [Regexp, String, nil] remove such functions from stacks; their weight is attributed to their callers
-    # @param app_only [Boolean] remove functions of gems, of Ruby and in C from stacks
+    # @param focus [Regexp, String, nil] only stacks with a matching function
+    # @param ignore [Regexp, String, nil] leave out stacks with a matching function
+    # @param hide [Regexp, String, nil] hide matching functions; their weight is added to their callers'
+    # @param app_only [Boolean] hide functions of gems, of Ruby and in C from stacks
     # @param thread [Regexp, String, Integer, nil] only threads of that name, or native id
     # @return [Profile] a new one; a note in its header names the part
     # @raise [ArgumentError] if no function matches +focus+, or no thread matches
@@ -386,7 +386,7 @@ module Profiler
     def checked_limit(limit)
       return [limit, MOST_ROWS].min if limit.is_a?(Integer) && !limit.negative?
 
-      raise ArgumentError, "limit: #{limit.inspect} is not an Integer from 0 (all) on"
+      raise ArgumentError, "limit: #{limit.inspect} is not an Integer of 0 (all) or more"
     end
 
     def typed(type)

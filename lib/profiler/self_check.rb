@@ -21,7 +21,7 @@ module Profiler
         @failure = examine unless defined?(@failure)
         return unless @failure
 
-        "Ruby #{RUBY_VERSION} is newer than those that this version of profiler was tested with, and fails its self-check: #{@failure}"
+        "Ruby #{RUBY_VERSION} is newer than those that this version of profiler was tested with, and fails the self-check: #{@failure}"
       end
 
       # @return [String, nil] what this Ruby does otherwise than those before

@@ -34,7 +34,7 @@ module Profiler
         return it if it.is_a?(Engine)
         return Plain.new(it) if it.is_a?(Directory) || it.respond_to?(:call)
 
-        raise ArgumentError, "to: #{Endpoint.harmless(it)} is no sink (allowed: #{NAMED.keys.join(", ")}, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what " \
+        raise ArgumentError, "to: #{Endpoint.harmless(it)} is not a sink (allowed: #{NAMED.keys.join(", ")}, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what " \
                              "responds to call)"
       end
     end

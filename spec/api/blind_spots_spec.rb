@@ -5,7 +5,7 @@ RSpec.describe "Profiler::Profile" do
   include_context "with a program"
 
   it "notes Ractors that are not profiled" do
-    expect(run_json(<<~RUBY, ruby_options: ["-W0"])).to eq([[], ["threads of other Ractors are not in this profile, nor are the objects that they made"]])
+    expect(run_json(<<~RUBY, ruby_options: ["-W0"])).to eq([[], ["this profile has neither the threads of other Ractors nor the objects that they allocated"]])
       before = Profiler.run { }.meta[:notes]
       ractor = Ractor.new { Ractor.receive }
       print_json([before, Profiler.run { }.meta[:notes]])

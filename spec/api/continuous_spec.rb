@@ -4,7 +4,7 @@ RSpec.describe "Profiler.continuous" do
   include_context "with windows"
   include_context "with a box"
 
-  KILLED = "[profiler] continuous: nothing is recorded any more, as the thread was killed\n" # rubocop:disable Lint/ConstantDefinitionInBlock
+  KILLED = "[profiler] continuous: recording has stopped, because its thread was killed\n" # rubocop:disable Lint/ConstantDefinitionInBlock
 
   it "delivers every period, and loses and repeats nothing", :timed do
     result = run_json(<<~RUBY)
@@ -216,7 +216,7 @@ RSpec.describe "Profiler.continuous" do
       "" => "ArgumentError: no block given, and no out: or to:",
       "period: 0, &:itself" => "ArgumentError: period: 0 is not a number of seconds from 0.1 to 86400",
       "period: '1', &:itself" => 'ArgumentError: period: "1" is not a number of seconds from 0.1 to 86400',
-      "out: 'x', keep: 0" => "ArgumentError: keep: 0 is not an Integer from 1 on",
+      "out: 'x', keep: 0" => "ArgumentError: keep: 0 is not a positive Integer",
       "out: '../x'" => 'ArgumentError: out: "../x" leads upwards (allowed: a directory without ..)',
       "out: '/proc/x'" => "Errno::ENOENT: No such file or directory - /proc/x",
       "mode: :all, &:itself" => /\AArgumentError: .*:all/

@@ -126,7 +126,7 @@ RSpec.describe "Profiler.flight_recorder" do
   end
 
   it "leaves a trap alone that the app sets later" do
-    killed = eq("[profiler] flight: nothing is recorded any more, as the thread was killed\n")
+    killed = eq("[profiler] flight: recording has stopped, because its thread was killed\n")
     expect(run_json(<<~'RUBY', err: killed)).to eq([[true, false], 0])
       flight = record(signal: "USR2")
       trap("USR2") { $app = true }
@@ -241,14 +241,14 @@ RSpec.describe "Profiler.flight_recorder" do
         { minutes: 0 } => "ArgumentError: minutes: 0 is not a number from 0.1 to 1440",
         { memory: 1.5 } => "ArgumentError: memory: 1.5 is not an Integer from 1048576 to 1073741824 bytes",
         { at: [:never] } => "ArgumentError: at: :never is not an end (allowed: :crash, :term, :exit)",
-        { signal: "PROF" } => 'ArgumentError: signal: "PROF" is not a signal that can be used (allowed: USR1, USR2, HUP and the like)',
+        { signal: "PROF" } => 'ArgumentError: signal: "PROF" is not a signal that can be used (allowed: USR1, USR2, HUP and similar ones)',
         { slower_than: "1" } => 'ArgumentError: slower_than: "1" is not a number above 0',
         { gc_above: 2 } => "ArgumentError: gc_above: 2 is not a share from 0.01 to 1",
         { gc_above: 0.5, mode: :cpu } => "ArgumentError: gc_above: 0.5 needs mode: :wall",
         { gvl_above: 0.5, mode: :cpu } => "ArgumentError: gvl_above: 0.5 needs #{RUBY_VERSION < "3.3" ? "Ruby 3.3 or later" : "mode: :wall"}",
-        { signal: "TERM" } => 'ArgumentError: signal: "TERM" ends the process (allowed: USR1, USR2, URG and the like; at: is for ends)',
+        { signal: "TERM" } => 'ArgumentError: signal: "TERM" would end the process (allowed: USR1, USR2, URG and similar ones; to save when the process ends, pass at:)',
         { out: nil } => "ArgumentError: out: nil is not the name of a directory",
-        { out: file } => "ArgumentError: out: #{file} is no directory",
+        { out: file } => "ArgumentError: out: #{file} is not a directory",
         { mode: :never } => "ArgumentError: mode: :never is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
         { period: 3 } => /\AArgumentError: unknown keyword: :period /
       }.each do |options, expected|

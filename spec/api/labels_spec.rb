@@ -87,7 +87,7 @@ RSpec.describe "Profiler.label" do
       invalid = [{ a: Object }, { 1 => 2 }, { "" => 1 }, (1..40).to_h { |it| [it.to_s, 1] }]
       print_json([*invalid.map { |labels| error { Profiler.label(labels) { abort "it ran" } } }, error { Profiler.label(a: 1) }, Profiler.labels])
     RUBY
-    expect(refused).to eq(["ArgumentError: the label :a cannot be Object (allowed: String, Symbol, Numeric, true, false, and nil to take it away)",
+    expect(refused).to eq(["ArgumentError: the label :a cannot be Object (allowed: String, Symbol, Numeric, true, false, and nil to remove it)",
                            "ArgumentError: 1 is not the name of a label (allowed: a Symbol or a String)",
                            'ArgumentError: "" is not the name of a label (allowed: a Symbol or a String)',
                            "ArgumentError: 40 labels at once are too many (allowed: 32)", "ArgumentError: no block given", {}])

@@ -26,8 +26,8 @@ RSpec.describe "Profiler.continuous with objects" do
     expect(with.size).to be_between(4, without.size)
     small, large = with.transpose.map(&:sum)
     expect(small.to_f / (small + large)).to be_within(0.02).of(0.75)
-    expect(result[:notes]).to all(match([/objects were sampled in .+ of .+, to keep max_overhead/]))
-    expect(result[:whole]).to match([/objects were sampled in .+ of .+ s, to keep max_overhead/])
+    expect(result[:notes]).to all(match([/objects were sampled for .+ of .+, to stay within max_overhead/]))
+    expect(result[:whole]).to match([/objects were sampled for .+ of .+ s, to stay within max_overhead/])
     expect(result[:cpu]).to be true
   end
 

@@ -19,7 +19,7 @@ RSpec.describe "Profiler::Profile" do
   end
 
   it "is read from a path alone, and written to one" do
-    wrong = /is not a path \(allowed: a String, or what responds to to_path\)|out: 5 is not the name of a directory/
+    wrong = /is not a path \(allowed: a String, or an object with to_path\)|out: 5 is not the name of a directory/
     ["Profiler::Profile.load(file.fileno)", "shop.save(5, format: :pprof)", "Profiler.run(out: 5, format: :pprof) { 1 }",
      "Profiler.continuous(out: 5)", "Profiler.flight_recorder(out: 5)"].each do |code|
       expect(raised("file = File.open('/dev/null'); #{code}; file.stat")).to match(["ArgumentError", wrong]), code

@@ -182,8 +182,8 @@ RSpec.describe "Session#rotate" do
     RUBY
     expect(result[:parent]).to all(eq("none"))
     expect(result[:statuses]).to all(eq("exit 0"))
-    expect(result[:children]).to include(/the process was forked while functions were named: the profile is the parent's/)
-    expect(result[:children].grep_v(/while functions were named|none/)).to eq([])
+    expect(result[:children]).to include(/the process was forked while functions were being named: the profile belongs to the parent/)
+    expect(result[:children].grep_v(/while functions were being named|none/)).to eq([])
   end
 
   it "leaves to the parent what a child inherits of an interrupted call" do

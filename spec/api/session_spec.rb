@@ -82,7 +82,7 @@ RSpec.describe "Profiler::Session" do
   end
 
   it "shares one engine with the others" do
-    expect(run_json(<<~RUBY)).to eq(["Profiler::Unsupported: sessions are running with engine :setitimer, and there is one at a time", "setitimer"])
+    expect(run_json(<<~RUBY)).to eq(["Profiler::Unsupported: other sessions are running with engine :setitimer, and a process can use only one engine at a time", "setitimer"])
       session = Profiler.start(engine: :setitimer)
       print_json([error { Profiler.start(engine: :thread_timer) }, Profiler.run { }.meta[:engine]])
     RUBY
@@ -221,7 +221,7 @@ RSpec.describe "Profiler::Session" do
       print_json(before: before, refused: error { Profiler.run { burn } }, running: Profiler.running?, after: Profiler.supported?, reason: Profiler.unsupported_reason)
     RUBY
     expect([before, running, after]).to eq([true, false, false])
-    expect(reason).to start_with("SIGPROF has a handler that is not ours")
+    expect(reason).to start_with("SIGPROF already has a handler")
     expect(refused).to eq("Profiler::Unsupported: #{reason}")
   end
 

@@ -12,9 +12,9 @@ RSpec.describe "Profiler on an unsupported Ruby" do
 
   # Both where it is built and where it is loaded.
   {
-    "with musl" => ['Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "x86_64-linux-musl"', /x86_64-linux-musl has another C library than glibc/],
+    "with musl" => ['Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "x86_64-linux-musl"', /x86_64-linux-musl has a C library that was not tested: only glibc is supported/],
     "of 32 bits" => ["class Integer; def size = 4; end", /has pointers of 32 bits/],
-    "of another system" => ['Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "x86_64-freebsd14"', /only Linux is supported, and macOS as an experiment/],
+    "of another system" => ['Object.send(:remove_const, :RUBY_PLATFORM); RUBY_PLATFORM = "x86_64-freebsd14"', /x86_64-freebsd14 is not supported: only Linux is, and macOS as an experiment/],
   }.each do |name, (code, reason)|
     it "is refused on a Ruby #{name}" do
       loaded = ruby_child("-e", "#{code}; require 'profiler'; Profiler.run { } rescue puts $!.class, $!.message")
@@ -32,7 +32,7 @@ RSpec.describe "Profiler on an unsupported Ruby" do
 
   it "is refused with another garbage collector" do
     result = ruby_child("-e", 'def GC.config = { implementation: "mmtk" }; require "profiler"; Profiler.run { } rescue puts $!.class, $!.message')
-    expect(result.out).to start_with("Profiler::Unsupported\nthe garbage collector mmtk does not say when it runs"), result.err
+    expect(result.out).to start_with("Profiler::Unsupported\nthe garbage collector mmtk does not report when it runs"), result.err
   end
 
   # Such a gem has extensions by the versions of their Rubies, and none that was built where it is installed.

@@ -108,7 +108,7 @@ RSpec.describe "the end of profiler record" do
 
   it "keeps the status of the command where no browser can be opened" do
     result = record("--open", "-q", "-o", "a.pb.gz", "--", ruby, "-e", "exit 3", env: { "BROWSER" => "/none", "PATH" => box })
-    expect([result.code, result.err]).to match [3, /\Aprofiler: no program to open it with/]
+    expect([result.code, result.err]).to match [3, /\Aprofiler: no browser was found/]
   end
 
   it "writes nothing but what was requested with --quiet" do
@@ -122,19 +122,19 @@ RSpec.describe "the end of profiler record" do
   end
 
   describe "a command without FILE" do
-    it "takes the newest profile here, and says which" do
+    it "takes the newest profile of the directory, and says which" do
       %w[old.pb.gz new.pb.gz].each { |name| record("-q", "-o", name, "--", ruby, app) }
       File.utime(Time.now - 60, Time.now - 60, in_box("old.pb.gz"))
       commands = [%w[report], %w[tree], %w[annotate], %w[annotate app.rb], %w[view --print], ["check", "--max", "Object#burn: 99s"]]
       commands.each do |command|
         result = profiler_child(*command, chdir: box)
-        expect([command, result.code, result.err]).to eq [command, 0, "profiler: new.pb.gz, the newest here\n"]
+        expect([command, result.code, result.err]).to eq [command, 0, "profiler: reading new.pb.gz, the newest profile here\n"]
       end
     end
 
     it "fails where there is none" do
       result = profiler_child("report", chdir: box)
-      expect([result.code, result.err]).to eq [2, "profiler: which file? there is no .pb.gz here (profiler report [options] [FILE])\n"]
+      expect([result.code, result.err]).to eq [2, "profiler: no FILE given, and there is no .pb.gz in this directory (usage: profiler report [options] [FILE])\n"]
     end
   end
 end

@@ -65,6 +65,6 @@ RSpec.describe "profiler" do
     expect_usage_error("report", "--frob", saying: ["report has no option --frob", "profiler report --help"])
     expect_usage_error("report", "a", "--limit", saying: "--limit needs a value")
     expect_usage_error("report", "a", "--json=1", saying: "--json=1 takes no value")
-    expect_usage_error("record", "--f", "1", "--", "true", saying: "--f could be several options")
+    expect_usage_error("record", "--f", "1", "--", "true", saying: "--f is ambiguous: several options begin like this")
   end
 end

@@ -107,11 +107,11 @@ RSpec.describe "profiler convert" do
       %w[shop.pb.gz new.jpeg] => [2, "/new.jpeg\" (known extensions: .pb.gz, .folded, .html, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)"],
       %w[shop.pb.gz new.svg --format jpeg] => [2, "unknown format \"jpeg\" (allowed: pprof, folded, html, svg, speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json, text)"],
       %w[shop.pb.gz - --format jpeg] => [2, "unknown format \"jpeg\""],
-      %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is an input, and its data would be lost as svg"],
-      %w[shop.pb.gz -] => [2, "which format? (profiler convert IN - --format FORMAT)"],
-      %w[] => [2, "which file? (profiler convert [options] IN OUT)"],
-      %w[shop.pb.gz] => [2, "to which file?"],
-      %w[shop.pb.gz a.svg b.svg] => [2, "one file into one other, not 3: shop.pb.gz a.svg b.svg"]
+      %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is also an input, and svg cannot hold all of its data: write to another file"],
+      %w[shop.pb.gz -] => [2, "stdout needs a format: profiler convert IN - --format FORMAT"],
+      %w[] => [2, "no IN and no OUT given (usage: profiler convert [options] IN OUT)"],
+      %w[shop.pb.gz] => [2, "no OUT given"],
+      %w[shop.pb.gz a.svg b.svg] => [2, "expected two files, IN and OUT, not 3: shop.pb.gz a.svg b.svg"]
     }.each do |args, (status, expected)|
       result = convert(*args)
       expect(result.err).to match(/\Aprofiler: [^\n]*\n\z/).and include(expected)

@@ -29,7 +29,7 @@ RSpec.describe "profiler diff and check" do
     expect(status).to eq 0
     expect(out.lines.first).to match(/\Aas fast as before: \S+ -> \S+\n\z/)
     expect(out.lines[3..]).to match [
-      "No function's share has changed significantly.\n", "The largest ones, which can be chance (?). More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3\n",
+      "No function's share has changed significantly.\n", "The largest ones, which can be chance (?). To find out, record more runs of each side: profiler diff a1,a2,a3 b1,b2,b3\n",
       "\n", *Array.new(5) { match(/\A +\d+\.\d+% +\d+\.\d+% +[+-]\d+\.\d+% +[+-]\d+% \? Shop#m\d+  / ) }
     ]
     expect(run("diff", side("old", 100), side("new", 200), "--md").last).to match(/^No function's share has changed significantly\. The largest .*^\| .*`Shop#m\d+` \(not significant\) \|$/m)
@@ -47,7 +47,7 @@ RSpec.describe "profiler diff and check" do
     run("diff", old, slow, "-o", "difference.html")
     expect(File.read("#{box}/difference.html")).to include('"side":"before"', '"name":"old0.folded"')
     expect(File.stat("#{box}/difference.html").mode & 0o777).to eq 0o600
-    expect(profiler_child("diff", old, slow, "-o", "it.png", chdir: box).err).to match(/it\.png is neither an \.svg nor an \.html/)
+    expect(profiler_child("diff", old, slow, "-o", "it.png", chdir: box).err).to match(/it\.png does not end in \.svg or \.html/)
     expect(Dir.children(box).grep(/tmp/)).to eq []
     nowhere = profiler_child("diff", old, slow, "-o", "gone/difference.svg", chdir: box)
     expect([nowhere.code, nowhere.out, nowhere.err]).to match [1, "", %r{\Aprofiler: cannot write gone/difference\.svg: No such file or directory}]
@@ -94,7 +94,7 @@ RSpec.describe "profiler diff and check" do
     arguments = ["check", "a.folded", "--max", "Gone#gone: 1%", "--max", "Shop#m0: 50%"]
     results = [[], %w[--strict]].map { |more| profiler_child(*arguments, *more, chdir: box) }
     expect(results.map(&:code)).to eq [0, 1]
-    expect(results.map(&:err)).to all eq "profiler: --max Gone#gone: no function of that name is in these profiles\n"
+    expect(results.map(&:err)).to all eq "profiler: --max Gone#gone: these profiles have no such function\n"
   end
 
   # Runs whose methods have so many samples each.
@@ -129,7 +129,7 @@ RSpec.describe "profiler diff and check" do
 
   it "do not call a whole that is slower no slower" do
     old, new = write_weights("old", even), write_weights("new", even.transform_values { |it| it * 3 / 2 })
-    part = "The whole is slower, but no function's share of it has grown by more than chance explains. More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3"
+    part = "The whole is slower, but no function's share of it has grown by more than chance explains. To find out, record more runs of each side: profiler diff a1,a2,a3 b1,b2,b3"
     expect(run("check", new, "--baseline", old).last.lines.values_at(2, -1)).to eq ["#{part}\n", "passed\n"]
     expect(run("check", [new] * 3 * ",", "--baseline", [old] * 3 * ",").last).to match(/has grown by more than chance explains\.$/)
   end
@@ -152,7 +152,7 @@ RSpec.describe "profiler diff and check" do
     write_run("a", 1)
     shop = File.expand_path("../fixtures/shop.pb.gz", __dir__)
     {
-      %w[a.folded] => [2, /nothing to check: pass --max or --baseline/],
+      %w[a.folded] => [2, /nothing to check: pass --max, --baseline or both/],
       [",", "--max", "a: 1%"] => [2, /"," names no file/],
       ["a.folded", "--max", "Shop#m0"] => [2, /--max "Shop#m0" is not a limit/],
       ["a.folded", "--max", "Shop#m0: 5 parsecs"] => [2, /is not a limit \(allowed: /],
@@ -164,6 +164,6 @@ RSpec.describe "profiler diff and check" do
       result = profiler_child("check", *arguments, chdir: box)
       expect([result.code, result.out, result.err]).to match([status, "", message]), arguments.inspect
     end
-    expect(profiler_child("diff", "a.folded", chdir: box).err).to include("two sides are required, not 1")
+    expect(profiler_child("diff", "a.folded", chdir: box).err).to include("expected two profiles, BEFORE and AFTER, not 1")
   end
 end

@@ -39,7 +39,7 @@ RSpec.describe "profiler doctor" do
     expect(line(coarse, "interval")).to match(/50 us requested, [\d.]+ ms effective; 1 ms requested, [\d.]+ ms effective; 10 ms requested, [\d.]+ ms effective of CPU: no timer/)
     expect(line(result.out, "SIGPROF")).to match(/\A  SIGPROF +not handled\z/)
     expect(line(result.out, "engine")).to match(/the default; PROFILER_ENGINE=NAME forces one/)
-    expect(line(result.out, "cost")).to match(/about [\d.]+ us a sample of \d+ frames, [\d.]+ % of CPU at \d+ samples a second \(measured, \d+ samples\)/)
+    expect(line(result.out, "overhead")).to match(/about [\d.]+ us per sample of \d+ frames, [\d.]+ % of CPU at \d+ samples per second \(measured on \d+ samples\)/)
     expect([result.code, result.err]).to eq [0, ""]
   end
 
@@ -71,8 +71,8 @@ RSpec.describe "profiler doctor" do
     env = { "RUBYOPT" => "-r./spec/programs/foreign_handler" }
     result = profiler_child("doctor", env: env)
     expect(line(result.out, "SIGPROF")).to start_with("x ").and include "handled by another profiler or trap"
-    expect(line(result.out, "thread_timer")).to include "not available: SIGPROF is somebody else's"
-    expect(line(result.out, "problem")).to start_with("x ").and include "SIGPROF has a handler that is not ours"
+    expect(line(result.out, "thread_timer")).to include "not available: SIGPROF already has another handler"
+    expect(line(result.out, "problem")).to start_with("x ").and include "SIGPROF already has a handler"
     expect(result.out).to end_with "This Ruby cannot be profiled here.\n"
     expect([result.code, result.err]).to eq [1, ""]
     expect(facts(env: env)).to include(ok: false, signal: "foreign", cost: nil, environment: include(env.transform_keys(&:to_sym)))
@@ -86,14 +86,14 @@ RSpec.describe "profiler doctor" do
       ARGV.replace(["doctor"])
       load #{Child::EXE.inspect}
     RUBY
-    expect(line(result.out, "setitimer")).to match(/\A! setitimer +not available: ITIMER_PROF is armed by somebody else\z/)
+    expect(line(result.out, "setitimer")).to match(/\A! setitimer +not available: ITIMER_PROF is already in use\z/)
     expect(line(result.out, "thread_timer")).to match(/ available(, chosen)?\z/)
     expect([result.code, result.err]).to eq [0, ""]
   end
 
-  it "names an engine forced by PROFILER_ENGINE, and an unknown one" do
+  it "names an engine requested by PROFILER_ENGINE, and an unknown one" do
     result = profiler_child("doctor", env: { "PROFILER_ENGINE" => "setitimer" })
-    expect(line(result.out, "engine")).to include "setitimer, forced by PROFILER_ENGINE=\"setitimer\""
+    expect(line(result.out, "engine")).to include "setitimer, requested by PROFILER_ENGINE=\"setitimer\""
     expect(line(result.out, "setitimer")).to end_with "available, chosen"
     expect(result.code).to eq 0
     result = profiler_child("doctor", env: { "PROFILER_ENGINE" => "steam" })

@@ -92,7 +92,7 @@ RSpec.describe "profiler merge" do
   it "checks the output before it reads" do
     refuse("none.pb.gz", "-o", "none/all.pb.gz", status: 1, saying: "cannot write none/all.pb.gz: No such file")
     refuse("none.pb.gz", "-o", "all.jpeg", status: 2, saying: ["all.jpeg", ".svg"])
-    refuse(status: 2, saying: "which files? (profiler merge [options] FILE...)")
+    refuse(status: 2, saying: "no FILE given (usage: profiler merge [options] FILE...)")
   end
 
   it "refuses to overwrite an input with a picture" do

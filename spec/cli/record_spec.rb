@@ -25,7 +25,7 @@ RSpec.describe "profiler record" do
     shown = profiler_child("report", in_box("a.pb.gz")).out
     expect(shown).to match(/^samples +only \d samples? .* too few to rely on/).and match(/^overhead +\d.* in signal handlers/)
     result = record("--mode", "cpu", "--out", "b.pb.gz", "--", ruby, "-e", "sleep 0.3")
-    expect(result.err.gsub(/\s+/, " ")).to match(/ only \d samples? .*too few to rely on.*; most of the time it did not run, and mode wall shows why(?: \(--interval \d+\))? \[profiler\] wrote b\.pb\.gz/)
+    expect(result.err.gsub(/\s+/, " ")).to match(/ only \d samples? .*too few to rely on.*; most of the time it was not running: mode wall shows why(?: \(--interval \d+\))? \[profiler\] wrote b\.pb\.gz/)
     env = { "PROFILER_OUT" => in_box("c.pb.gz"), "PROFILER_INTERVAL" => "100000" }
     expect(ruby_child("-rprofiler/autoload", "-e", "#{burn}; burn(60)", env: env).err).to include "(PROFILER_INTERVAL=500) -> "
   end
@@ -160,7 +160,7 @@ RSpec.describe "profiler record" do
     it "covers the values of the options" do
       refuse("--mode", "speed", status: 2, saying: ["--mode speed", "allowed: cpu"])
       refuse("--mode", "cpu,speed", status: 2,
-                                    saying: ["--mode cpu,speed is not a mode (allowed: cpu, wall, allocations, heap, or several with commas between)"])
+                                    saying: ["--mode cpu,speed is not a mode (allowed: cpu, wall, allocations, heap, or several separated by commas)"])
       refuse("--interval", "fast", status: 2, saying: ["--interval \"fast\"", "from 50 to 1000000"])
       refuse("--interval", "49", status: 2, saying: ["--interval 49", "from 50 to 1000000"])
       refuse("--interval", "-5", status: 2, saying: ["--interval -5", "from 50 to 1000000"])
@@ -184,7 +184,7 @@ RSpec.describe "profiler record" do
     it "covers the command" do
       [[], ["--"], ["--quiet"]].each do |args|
         result = record(*args)
-        expect([result.code, result.err]).to eq [2, "profiler: which command? (profiler record [options] -- COMMAND [ARGUMENTS])\n"]
+        expect([result.code, result.err]).to eq [2, "profiler: no COMMAND given (usage: profiler record [options] -- COMMAND [ARGUMENTS])\n"]
       end
     end
   end

@@ -142,7 +142,7 @@ RSpec.describe "profiler report" do
     end
 
     it "excludes other tables" do
-      { %w[--by thread] => "--by and --markers exclude each other", %w[--sort-total] => "--sort-total orders functions, but --markers lists markers: pass one of them" }
+      { %w[--by thread] => "--by and --markers cannot be combined", %w[--sort-total] => "--sort-total orders functions, but --markers lists markers: pass one of them" }
         .each do |options, message|
           result = profiler_child("report", marked, "--markers", *options)
           expect([result.code, result.err]).to eq [2, "profiler: #{message}\n"]
@@ -197,7 +197,7 @@ RSpec.describe "profiler report" do
     end
     File.binwrite(in_box("cpu.dump"), Marshal.dump({ version: 1.2, mode: :cpu, frames: {} }))
     result = profiler_child("report", in_box("cpu.dump"))
-    expect([result.code, result.err]).to match [1, /: a dump of stackprof, .*convert it with stackprof --json FILE > FILE\.json\n\z/]
+    expect([result.code, result.err]).to match [1, /: a stackprof dump, .*convert it with stackprof --json FILE > FILE\.json\n\z/]
   end
 
   it "reads a bounded part of a file" do
@@ -211,8 +211,8 @@ RSpec.describe "profiler report" do
   end
 
   it "requires one file and a numeric limit" do
-    { [] => "which file?", [recorded, "b"] => "one file at a time, not 2", [recorded, "--limit", "x"] => "--limit \"x\"",
-      [recorded, "--limit", "-1"] => "--limit \"-1\" is not a number from 0 (all) on" }.each do |args, expected|
+    { [] => "no FILE given", [recorded, "b"] => "expected one file, not 2", [recorded, "--limit", "x"] => "--limit \"x\"",
+      [recorded, "--limit", "-1"] => "--limit \"-1\" is not a limit (allowed: a whole number; 0 for all)" }.each do |args, expected|
       result = profiler_child("report", *args)
       expect(result.err).to match(/\Aprofiler: [^\n]*\n\z/).and include(expected)
       expect([result.code, result.out]).to eq [2, ""]

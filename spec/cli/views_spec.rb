@@ -51,7 +51,7 @@ RSpec.describe "Commands that show a profile" do
     profiler_child("convert", "work.pb.gz", "later.html", "--source", chdir: box)
     later = JSON.parse(File.read("#{box}/later.html")[%r{id="sources">(.*?)</script>}m, 1])
     expect(later.select { |_, it| it["changed"] }.keys.map { |path| File.basename(path) }).to eq(["app.rb"])
-    expect(run("annotate", "work.pb.gz", "app.rb")).to include("app.rb (changed since: lines may be others)")
+    expect(run("annotate", "work.pb.gz", "app.rb")).to include("app.rb (changed since the recording: lines may not match)")
   end
 
   # A profile may come from anywhere, and name any file.
@@ -82,7 +82,7 @@ RSpec.describe "Commands that show a profile" do
     sources = JSON.parse(File.read("#{box}/page.html")[%r{id="sources">(.*?)</script>}m, 1])
     expected = [*%w[script mine.rb alias.rb].map { |it| "#{box}/here/#{it}" }, "mine.rb", gem_file, own]
     expect(sources.keys).to match_array(expected)
-    expect(result.err.lines.map(&:chomp)).to eq(["profiler: the page has the text of 6 source files:", *expected.sort.map { |it| "  #{it}" }])
+    expect(result.err.lines.map(&:chomp)).to eq(["profiler: the page contains the source of 6 files:", *expected.sort.map { |it| "  #{it}" }])
   end
 
   it "name a function, thread or type that is not there" do
@@ -90,7 +90,7 @@ RSpec.describe "Commands that show a profile" do
     expect(refusal("report", shop, "--focus", "(")).to match [2, /\Aprofiler: --focus "\(" is not a regular expression: .*\n\z/]
     expect(refusal("tree", shop, "--type", "wall")).to eq [1, "profiler: #{shop}: the profile has no \"wall\" (it has samples, cpu)\n"]
     expect(refusal("report", shop, "--thread", "x")).to match [1, /no thread matches .* \(there are "main" \(4711\), /]
-    expect(refusal("report", shop, "--md", "--method", "x")).to match [2, /--method and --md exclude each other/]
+    expect(refusal("report", shop, "--md", "--method", "x")).to match [2, /--method and --md cannot be combined/]
     expect(refusal("tree", shop, "--min", "many")).to eq [2, "profiler: --min \"many\" is not a share like 5%\n"]
     expect(refusal("view", shop, "--in", "paint")).to match [2, /--in paint is not a viewer \(allowed: page, svg, speedscope, firefox\)/]
   end
@@ -122,7 +122,7 @@ RSpec.describe "Commands that show a profile" do
       expect(JSON.parse(run("annotate", "rb.speedscope.json", what, "--json"))["files"].keys).to eq ["/app/Foo.rb"]
     end
     expect(refusal("annotate", "rb.speedscope.json", "Bar.rb"))
-      .to eq [1, "profiler: rb.speedscope.json: no file or method is \"Bar.rb\", or it has no weight (the heaviest files are /app/Foo.rb)\n"]
+      .to eq [1, "profiler: rb.speedscope.json: no file or method matches \"Bar.rb\", or it has no weight (the heaviest files are /app/Foo.rb)\n"]
   end
 
   it "show a gap wherever lines are left out" do
@@ -140,7 +140,7 @@ RSpec.describe "Commands that show a profile" do
       "profiles" => [{ "type" => "sampled", "name" => "x", "unit" => "milliseconds", "startValue" => 0, "endValue" => 6, "samples" => [[1], [1, 0]], "weights" => [1, 5] }]
     ))
     expect(JSON.parse(run("annotate", "compiled.speedscope.json", "--json"))["files"].keys).to eq ["/app/run.rb"]
-    expect(run("annotate", "compiled.speedscope.json")).to include("/app/run.rb (no line of it is known)")
+    expect(run("annotate", "compiled.speedscope.json")).to include("/app/run.rb (none of its lines is known)")
   end
 
   it "weigh by --type" do
@@ -192,8 +192,8 @@ RSpec.describe "Commands that show a profile" do
     expect(run("report", path)).to match(/cpu: 847 ms in all/)
     json = JSON.parse(run("view", "old.pb.gz,old.pb.gz", shop, "--print", "--json"))
     expect(json).to include("format" => "html", "bytes" => be > page.size, "before_files" => %w[old.pb.gz old.pb.gz], "after_files" => [shop])
-    expect(refusal("view", shop, shop, "--in", "svg")).to match [2, /two files are compared in the page only; profiler diff --out diff\.svg draws/]
-    expect(refusal("view", shop, shop, shop)).to match [2, /one file at a time, not 3/]
+    expect(refusal("view", shop, shop, "--in", "svg")).to match [2, /--in svg cannot compare two profiles: only the page can, and profiler diff --out diff\.svg draws/]
+    expect(refusal("view", shop, shop, shop)).to match [2, /expected one file, not 3/]
     expect(refusal("view", shop, shop, "--type", "wall")).to match [1, /the profile has no "wall"/]
     expect(refusal("view", "nowhere.pb.gz", shop)).to match [1, /cannot read nowhere\.pb\.gz/]
   ensure
@@ -211,7 +211,7 @@ RSpec.describe "Commands that show a profile" do
     File.write("#{box}/kept/20261122T003012.123-4711-9f86d081.pb.gz", "damaged")
     File.write("#{box}/kept/other.pb.gz", "none of ours")
     result = profiler_child("view", "kept", "--print", "--json", chdir: box)
-    expect([result.code, result.err]).to match [0, /\Aprofiler: left out: .*9f86d081\.pb\.gz: .*\n\z/]
+    expect([result.code, result.err]).to match [0, /\Aprofiler: skipped: .*9f86d081\.pb\.gz: .*\n\z/]
     json = JSON.parse(result.out)
     expect(json).to include("format" => "html", "processes" => 1, "periods" => files.size, "parts" => files.size)
     page = File.read(json["file"])
@@ -223,7 +223,7 @@ RSpec.describe "Commands that show a profile" do
     expect(File.stat(json["file"]).mode & 0o777).to eq 0o600
     FileUtils.mkdir_p("#{box}/empty")
     expect(refusal("view", "empty")).to eq [1, "profiler: empty has no profiles of a continuous session\n"]
-    expect(refusal("view", "kept", "--in", "svg").last).to match(/a directory is shown in the page only/)
+    expect(refusal("view", "kept", "--in", "svg").last).to match(/--in #{@viewer} cannot show a directory: only the page can/)
   ensure
     FileUtils.rm_rf(File.dirname(json["file"])) if json
   end

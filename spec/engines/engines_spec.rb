@@ -23,7 +23,7 @@ RSpec.describe "The engine" do
       fallen = Profiler.run(interval: 20_000) { 400_000.times { |it| it.to_s } }.meta.slice(:engine, :notes)
       print_json([fallen, Profiler.run(engine: :setitimer) { }.meta[:notes], error { Profiler.run(engine: :thread_timer) { } }, Profiler.running?])
     RUBY
-    expect(fallen).to eq([{ engine: "setitimer", notes: ["the system gave no timer for each thread, so setitimer was used"] }, [],
+    expect(fallen).to eq([{ engine: "setitimer", notes: ["the system refused a timer for each thread, so setitimer was used"] }, [],
                           "Profiler::Unsupported: the system refused a timer: Resource temporarily unavailable (os error 11); " \
                           "the quota of pending signals is used up: see ulimit -i", false])
   end
@@ -87,9 +87,9 @@ RSpec.describe "The engine" do
       Profiler.run(engine: :safepoint) { joined = error { Profiler.run(mode: :wall) { } } }
       print_json([requested, joined, Profiler.running?])
     RUBY
-    expect(requested).to eq("Profiler::Unsupported: mode: :wall cannot be measured here: before Ruby 3.3 a wait is seen by interrupting it, " \
-                            "and not where Ruby checks its interrupts: engine :safepoint was requested (allowed: :cpu)")
-    expect([joined, running]).to eq(["Profiler::Unsupported: sessions are running with engine :safepoint, and there is one at a time", false])
+    expect(requested).to eq("Profiler::Unsupported: mode: :wall cannot be measured here: before Ruby 3.3 a wait can be sampled only by interrupting it, " \
+                            "not where Ruby checks its interrupts: engine :safepoint was requested (allowed: :cpu)")
+    expect([joined, running]).to eq(["Profiler::Unsupported: other sessions are running with engine :safepoint, and a process can use only one engine at a time", false])
   end
 
   it "does not count the CPU time of other processes as its handler's", :timed do

@@ -117,12 +117,12 @@ RSpec.describe "Windows for Pyroscope" do
         -> { ENV["PYROSCOPE_HTTP_HEADERS"] = "[hush]"; Profiler::Pyroscope.new }
       ].map { |block| error(&block) }
     RUBY
-    sinks = "is no sink (allowed: pyroscope, otlp, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what responds to call)"
+    sinks = "is not a sink (allowed: pyroscope, otlp, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what responds to call)"
     expect(out.lines(chomp: true)).to eq([
       "ArgumentError: url: (not shown, as it may have a password in it) is not an http or https URL", %(ArgumentError: url: "nothing" is not an http or https URL),
-      "ArgumentError: timeout: 0 is not a number of seconds above 0", "ArgumentError: headers: one has a line break or is no text",
-      "ArgumentError: values: 0 is not an Integer from 1 on", "ArgumentError: service: it is empty", "ArgumentError: to: 7 #{sinks}",
-      %(ArgumentError: to: "parca" #{sinks}), "ArgumentError: no block given, and no out: or to:", "ArgumentError: PYROSCOPE_HTTP_HEADERS is not an object of JSON"
+      "ArgumentError: timeout: 0 is not a number of seconds above 0", "ArgumentError: headers: a name or value has a line break, or is not valid text",
+      "ArgumentError: values: 0 is not a positive Integer", "ArgumentError: service: it is empty", "ArgumentError: to: 7 #{sinks}",
+      %(ArgumentError: to: "parca" #{sinks}), "ArgumentError: no block given, and no out: or to:", "ArgumentError: PYROSCOPE_HTTP_HEADERS is not a JSON object"
     ])
   end
 

@@ -24,7 +24,7 @@ RSpec.describe "The control socket" do
     Dir.rmdir(control)
     File.write(control, "")
     result = ruby_child("-e", code, env: environment)
-    expect(result).to have_attributes(out: "nil\n", err: /\A\[profiler\] the process has no control socket: .* is not a directory of this user alone/)
+    expect(result).to have_attributes(out: "nil\n", err: /\A\[profiler\] no control socket was opened: .* is not a directory of this user alone/)
   end
 
   it "has no thread that wakes up by itself" do
@@ -119,7 +119,7 @@ RSpec.describe "The control socket" do
   it "leaves a recording as it is where there can be none" do
     File.write(control, "")
     env = environment.merge("PROFILER_OUT" => File.join(box, "it.pb.gz"), "PROFILER_QUIET" => "1")
-    expect(ruby_child("-rprofiler/autoload", "-e", "1", env: env).err).to match(/\A\[profiler\] the process has no control socket: .*\n\z/)
+    expect(ruby_child("-rprofiler/autoload", "-e", "1", env: env).err).to match(/\A\[profiler\] no control socket was opened: .*\n\z/)
     expect(File).to exist("#{box}/it.pb.gz")
   end
 

@@ -63,7 +63,7 @@ RSpec.describe "A dump of a running process" do
       text = profiler_of("dump", pid).out
       expect(monotonic - begun).to be < 3
       expect(text.lines[2]).to match(/The GVL is held by thread #{pid} "main"/)
-      expect(text).to include("Note: the GVL was not to be had")
+      expect(text).to include("Note: could not acquire the GVL within 1 s")
       expect(text).to match(/^thread #{pid} "main": runs with the GVL\n    .*\n    (Object#)?hog \(-e:8\)\n    <main> \(-e:11\)\n/)
       expect(threads_of(pid).dig("main", :has_gvl)).to be(true)
     end

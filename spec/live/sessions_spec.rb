@@ -29,7 +29,7 @@ RSpec.describe "A session in a running process" do
       stopped = profiler_of("stop", "-o", "objects.pb.gz", "-q", pid, chdir: box)
       expect(stopped).to have_attributes(out: "", err: "")
       profiler_of("stop", "-o", "cpu.pb.gz", "-o", "cpu.html", pid, chdir: box)
-      expect(profiler_of("stop", pid, chdir: box)).to have_attributes(code: 1, err: /no session runs that was begun over the control socket/)
+      expect(profiler_of("stop", pid, chdir: box)).to have_attributes(code: 1, err: /no session that was started over the control socket is running/)
       report = %w[so-far cpu objects].to_h { |it| [it, profiler_child("report", "#{it}.pb.gz", chdir: box).out] }
       expect(report.values).to all(include("Object#burn"))
       expect(report["objects"]).to include("alloc_space")
@@ -69,7 +69,7 @@ RSpec.describe "A session in a running process" do
       nil # it was killed
     end
     # Killed before the answer to the start had come, it is an answer that is missing.
-    expect(gone).to have_attributes(code: 1, err: /\Aprofiler: (process \d+ has ended, and its profile with it|no answer from .*: the process has gone, .*)\n\z/)
+    expect(gone).to have_attributes(code: 1, err: /\Aprofiler: (process \d+ has ended, so its profile is lost|no answer from .*: the process has ended, .*)\n\z/)
   end
 
   it "keeps its profile in the process until that could be written" do
@@ -89,7 +89,7 @@ RSpec.describe "A session in a running process" do
   it "is refused with options that need a command" do
     %w[--json --control --signal=USR2 --start-paused].each do |option|
       name = option[/[^=]+/]
-      expect(profiler_of("record", "--pid", 1, option)).to have_attributes(code: 2, err: "profiler: #{name} needs a command: with --pid it does nothing\n")
+      expect(profiler_of("record", "--pid", 1, option)).to have_attributes(code: 2, err: "profiler: #{name} needs a command: it has no effect with --pid\n")
     end
   end
 

@@ -128,9 +128,9 @@ RSpec.describe "profiler top" do
 
   it "needs a terminal, or --once" do
     live("ready; wait_for_end") do |pid|
-      expect(profiler_of("top", pid)).to have_attributes(code: 2, err: "profiler: a screen needs a terminal (or --once)\n")
+      expect(profiler_of("top", pid)).to have_attributes(code: 2, err: "profiler: the screen needs a terminal; without one, pass --once\n")
       expect(profiler_of("top", "--json", pid).err).to eq("profiler: --json needs --once\n")
-      expect(profiler_of("top", "--once", "--window", "0", pid).err).to match(/--window: "0" is not a number of seconds/)
+      expect(profiler_of("top", "--once", "--window", "0", pid).err).to match(/--window "0" is not a number of seconds/)
       expect(profiler_of("top", "--once", "--by", "endpoint", "--window", "0.2", pid).err).to match(/endpoint/)
     end
   end

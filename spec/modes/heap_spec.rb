@@ -174,7 +174,7 @@ RSpec.describe "mode: :heap" do
       print_json([profile.stats[:live_objects], profile.meta[:notes]])
     RUBY
     expect(alive).to eq(1 << 18)
-    expect(notes.grep(/too many objects were live/).size).to eq(1)
+    expect(notes.grep(/too many live objects/).size).to eq(1)
   end
 
   it "is refused where there is no memory for its table" do

@@ -95,6 +95,6 @@ RSpec.describe "A profiled process that calls exec" do
       print_json([failed, notes, ended])
     RUBY
     expect(alive).to eq(["alive\n"] * 3)
-    expect(JSON.parse(output)).to eq(["Errno::ENOENT", ["exec was called in a Ractor: nothing was recorded from then on"], [0, 0, 0]])
+    expect(JSON.parse(output)).to eq(["Errno::ENOENT", ["recording stopped before the end: exec was called in a Ractor"], [0, 0, 0]])
   end
 end

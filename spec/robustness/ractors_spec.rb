@@ -194,7 +194,7 @@ RSpec.describe "A Ractor other than the main one" do
   end
 
   it "cannot start a session, and is refused with a reason" do
-    reason = "this is not the main Ractor, and sessions are the main Ractor's alone: they profile its threads and no others"
+    reason = "this is not the main Ractor: sessions can only be used there, and profile only its threads"
     calls = ["Profiler.run { }", "Profiler.run(out: '/tmp/never.svg') { }", "Profiler.start", "Profiler.stop", "Profiler::Session.start",
              "Profiler.allocations_of { }", "Profiler.leaks { }"]
     [false, true].each do |running|

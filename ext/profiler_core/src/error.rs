@@ -103,11 +103,11 @@ impl fmt::Display for Error {
             Self::Io(error) => error.fmt(to),
             Self::NotAProfile => write!(to, "not a profile: {READABLE}"),
             Self::StackprofDump => to.write_str(
-                "a dump of stackprof, which is not read as that could run code: convert it with stackprof --json FILE > FILE.json",
+                "a stackprof dump, which is not read because that could run code: convert it with stackprof --json FILE > FILE.json",
             ),
             Self::Truncated => to.write_str("a profile that was cut short: the end of the file is missing"),
             Self::TooLarge { limit } => {
-                write!(to, "not read: it unpacks to more than {} MiB", limit >> 20)
+                write!(to, "too large to read: it unpacks to more than {} MiB", limit >> 20)
             }
             Self::TooLong { bytes, limit } => write!(
                 to,

@@ -48,10 +48,10 @@ pub fn prepare(directory: &Path, user: u32) -> Result<(), Error> {
     }
     let found = fs::symlink_metadata(directory)?;
     let wrong = match () {
-        () if found.is_symlink() => "is a link",
-        () if !found.is_dir() => "is no directory",
-        () if found.uid() != user => "belongs to somebody else",
-        () if found.mode() & 0o022 != 0 => "can be written to by others",
+        () if found.is_symlink() => "is a symbolic link",
+        () if !found.is_dir() => "is not a directory",
+        () if found.uid() != user => "belongs to another user",
+        () if found.mode() & 0o022 != 0 => "is writable by others",
         () => return Ok(()),
     };
     Err(Error::Directory { path: directory.display().to_string(), wrong })

@@ -11,7 +11,7 @@ module Profiler
       include Color
       include Options
 
-      SUMMARY = "Shows source files with what each line weighs."
+      SUMMARY = "Shows source files with the weight of each line."
       USAGE = "annotate [options] [FILE] [PATH | METHOD]"
       EXAMPLES = <<~TEXT
         profiler annotate profile.pb.gz
@@ -19,8 +19,9 @@ module Profiler
         profiler annotate profile.pb.gz 'Shop::Order#save'
         profiler annotate profile.pb.gz lib/shop.rb --source /srv/app --json
 
-        Without FILE, the newest profile here is taken. PATH is the end of a path, METHOD a qualified name. Without either, the
-        heaviest files of the app are shown. Sources are read from the paths in the profile, or under the directories of --source.
+        Without FILE, the newest profile in this directory is used. PATH is the end of a path, METHOD a
+        qualified name. Without either, the heaviest files of the app are shown. Sources are read from the paths in the profile,
+        or found in the directories of --source.
       TEXT
 
       # Compiled files, which contain no source text.
@@ -36,7 +37,7 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("--source DIR", "where sources are; may be repeated (default: here)") { |root| (@roots_of_source ||= []) << root }
+        parser.on("--source DIR", "where to find sources; may be repeated (default: this directory)") { |root| (@roots_of_source ||= []) << root }
         filter_options(parser)
         idle_option(parser)
         full_paths_option(parser)
@@ -46,7 +47,7 @@ module Profiler
 
       def call(arguments)
         path, what, *more = arguments.empty? || !profile?(arguments.first) ? [newest_file, *arguments] : arguments
-        raise UsageError, "one path or method, not #{more.size + 1} (profiler #{USAGE})" if more.any?
+        raise UsageError, "expected one path or method, not #{more.size + 1} (usage: profiler #{USAGE})" if more.any?
 
         choose_color
         profile = read_busy(path)
@@ -76,7 +77,7 @@ module Profiler
         found = of_method(profile, what) if found.empty?
         return found if found.any?
 
-        raise ArgumentError, "no file or method is #{what.inspect}, or it has no weight (the heaviest files are #{heaviest(profile, all).keys.join(", ")})"
+        raise ArgumentError, "no file or method matches #{what.inspect}, or it has no weight (the heaviest files are #{heaviest(profile, all).keys.join(", ")})"
       end
 
       def ends?(path, what)

@@ -6,7 +6,7 @@ module Profiler
   module CLI
     # +profiler boot -- CMD+: what a command loads, and how long that takes.
     class Boot < Record
-      SUMMARY = "Runs a command and shows which files it loads, and what each takes."
+      SUMMARY = "Runs a command and shows which files it loads, and how long each takes."
       USAGE = "boot [options] -- COMMAND [ARGUMENTS]"
       EXAMPLES = <<~TEXT
         profiler boot -- bin/rails runner nil
@@ -15,13 +15,13 @@ module Profiler
         profiler boot --json -- bin/rails runner nil 2>&1 | jq '.loads.packages[0]'
         profiler boot --all-files -- rubocop --version
 
-        A file stands under the one that required it. Its total has what it required in turn. Time in which the thread
-        waited, as for a disk, is also listed apart, where wall clock time is measured. The sums of packages are without
-        those that they require.
+        A file is listed under the file that required it, and its total includes the files that it required in turn. Where
+        wall clock time is measured, time spent waiting, for example for a disk, also has a column of its own. The sum of a
+        package does not include the packages that it requires.
 
-        It is profiler record, and profiler report --requires of the first process. A profile is kept only with --out.
-        With --baseline, what it loads is compared with such a profile, by package and by file, the greatest change first;
-        profiler diff --requires compares two that were kept.
+        This is profiler record followed by profiler report --requires, for the first process. The profile is kept only with
+        --out. With --baseline, the loading times are compared with those in FILE, by package and by file, largest change
+        first. profiler diff --requires compares two profiles that were kept.
       TEXT
 
       private
@@ -37,8 +37,8 @@ module Profiler
 
       def output_options(parser)
         super
-        parser.on("--baseline FILE", "show what changed since that profile") { |file| @baseline = file }
-        parser.on("--all-files", "list also files that took less than a hundredth of the loading time") { @all = true }
+        parser.on("--baseline FILE", "show what changed since the profile in FILE") { |file| @baseline = file }
+        parser.on("--all-files", "also list files that took less than 1% of the loading time") { @all = true }
       end
 
       # Keeps no file unless one is requested.
@@ -49,7 +49,7 @@ module Profiler
         return if @env[Settings::QUIET]
 
         file = readable(written).first
-        return CLI.complain("none of the files can be read again: add --out FILE.pb.gz") unless file
+        return CLI.complain("no file was written that can be read back: add --out FILE.pb.gz") unless file
 
         profile = Profile.load(file)
         demand_one_type(@before, profile, @baseline) if @before

@@ -20,14 +20,16 @@ module Profiler
         profiler check new1.pb.gz,new2.pb.gz --baseline old1.pb.gz --tolerance 10%
         profiler check cpu.pb.gz --baseline main.pb.gz --md >> "$GITHUB_STEP_SUMMARY"
 
-        It needs --max, --baseline or both. Without FILE, the newest profile here is taken. Of several files the mean counts.
+        Pass --max, --baseline or both. Without FILE, the newest profile in this directory is checked. If there are several
+        files, their mean counts.
 
-        A limit is on the total weight of a function: a share of the profile (5%), a time (200ms, 1.5s, 30us), a size
-        (10MB, 64KiB), or a plain number in the unit of the type. /RE/ limits each matching function. A baseline fails if a
-        function takes a significantly larger share of the run and weighs more (see profiler diff), both beyond the tolerance.
+        A limit applies to the total weight of a function. It is a share of the profile (5%), a time (200ms, 1.5s, 30us), a size
+        (10MB, 64KiB), or a plain number in the unit of the type. /RE/ limits each matching function. The check against a
+        baseline fails if a function takes a significantly larger share of the run and also weighs more (see profiler diff), both
+        by more than the tolerance.
 
-        The status is 0 if everything passes, 1 if a limit or the baseline is exceeded, 2 for wrong usage, 3 if a file cannot
-        be read or compared.
+        The exit status is 0 if everything passes, 1 if a limit or the baseline is exceeded, 2 for wrong usage, and 3 if a file
+        cannot be read or compared.
       TEXT
 
       def initialize
@@ -40,21 +42,21 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("--max LIMIT", "the most that a function may take, as 'METHOD: 5%', 'METHOD: 200ms' or '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
-        parser.on("--baseline FILES", "profiles, with commas between, that no function may be slower than") { |text| @baseline = text }
+        parser.on("--max LIMIT", "limit for a function: 'METHOD: 5%', 'METHOD: 200ms' or '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
+        parser.on("--baseline FILES", "profiles, separated by commas, than which no function may be slower") { |text| @baseline = text }
         parser.on("--tolerance SHARE", "allowed growth over the baseline (default 5%)") { |text| @tolerance = text }
-        parser.on("--strict", "fail also if a --max names no function of the profiles, or a run failed") { @strict = true }
+        parser.on("--strict", "also fail if a --max matches no function of the profiles, or if a recorded run failed") { @strict = true }
         filter_options(parser)
-        parser.on("--absolute", "compare weights, not shares of the run") { @absolute = true }
+        parser.on("--absolute", "compare weights instead of shares of the run") { @absolute = true }
         parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
         full_paths_option(parser)
         parser.on("--json", "print JSON: ok, headline, failed, limits and regressions") { @json = true }
-        parser.on("--md", "print GitHub's Markdown") { @md = true }
+        parser.on("--md", "print Markdown for GitHub") { @md = true }
         color_option(parser)
       end
 
       def call(arguments)
-        raise UsageError, "nothing to check: pass --max or --baseline" if @limits.empty? && !@baseline
+        raise UsageError, "nothing to check: pass --max, --baseline or both" if @limits.empty? && !@baseline
 
         files = one_file(arguments)
 
@@ -83,7 +85,7 @@ module Profiler
       # @return [Boolean] whether there is one
       def absent(profiles)
         limits = @limits.reject { |it| it.any_in?(profiles) }
-        limits.each { |it| CLI.complain("--max #{it}: no function of that name is in these profiles") }
+        limits.each { |it| CLI.complain("--max #{it}: these profiles have no such function") }
         limits.any?
       end
 

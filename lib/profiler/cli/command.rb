@@ -72,7 +72,7 @@ module Profiler
           parser.version = VERSION
           parser.banner = "#{self.class.summary}\n\nUsage: profiler #{self.class::USAGE}\n\nOptions:"
           define(parser)
-          parser.on("-h", "--help", "this text") { @help = true }
+          parser.on("-h", "--help", "show this help") { @help = true }
           examples(parser)
         end
       end
@@ -91,7 +91,7 @@ module Profiler
         case error
         when OptionParser::MissingArgument then "#{option} needs a value"
         when OptionParser::NeedlessArgument then "#{option} takes no value"
-        when OptionParser::AmbiguousOption then "#{option} could be several options"
+        when OptionParser::AmbiguousOption then "#{option} is ambiguous: several options begin like this"
         when OptionParser::InvalidOption then "#{name} has no option #{option}"
         else "#{option} cannot be #{value.inspect}"
         end
@@ -132,7 +132,7 @@ module Profiler
 
         require_relative "../../profiler"
       rescue LoadError => e
-        raise Failure, "the extension does not load: #{e.message}"
+        raise Failure, "the extension cannot be loaded: #{e.message}"
       end
     end
   end

@@ -6,7 +6,7 @@ module Profiler
   module CLI
     # +profiler completion SHELL+: a completion script for commands and options.
     class Completion < Command
-      SUMMARY = "Prints what a shell needs to complete commands and options."
+      SUMMARY = "Prints a script with which a shell completes commands and options."
       USAGE = "completion bash | zsh | fish"
       EXAMPLES = <<~TEXT
         source <(profiler completion bash)    # in ~/.bashrc
@@ -21,7 +21,7 @@ module Profiler
       def call(arguments)
         shell = arguments.first
         unless arguments.size == 1 && SHELLS.include?(shell)
-          raise UsageError, "which shell? (allowed: #{SHELLS.join(", ")}; profiler #{USAGE})"
+          raise UsageError, "expected one shell (allowed: #{SHELLS.join(", ")}; usage: profiler #{USAGE})"
         end
 
         puts send(shell)

@@ -30,11 +30,11 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("--format FORMAT", "in place of OUT's extension, and required for - (stdout): pprof, html, svg, folded, " \
+        parser.on("--format FORMAT", "format of OUT, whatever its extension; required for - (stdout): pprof, html, svg, folded, " \
                                      "speedscope, firefox, cpuprofile, callgrind, stackprof, markdown, json or text") { |format| @format = format }
         parser.on("--style STYLE", STYLES) { |style| options[:style] = style }
-        parser.on("--title TEXT", "of a picture or summary") { |text| options[:title] = CLI.text(text) }
-        parser.on("--anonymize", "put numbers in place of names, except of Ruby's own, to send it to strangers") { @anonymize = true }
+        parser.on("--title TEXT", "title of a picture or summary") { |text| options[:title] = CLI.text(text) }
+        parser.on("--anonymize", "replace names by numbers, except Ruby's own, so that the profile can be sent to strangers") { @anonymize = true }
         source_option(parser)
         filter_options(parser)
         json_option(parser)
@@ -45,10 +45,10 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "#{problem_with(arguments)} (profiler #{USAGE})" unless arguments.size == 2
+        raise UsageError, "#{problem_with(arguments)} (usage: profiler #{USAGE})" unless arguments.size == 2
 
         input, out = arguments
-        raise UsageError, "which format? (profiler convert IN - --format FORMAT)" if out == TO_STDOUT && !@format
+        raise UsageError, "stdout needs a format: profiler convert IN - --format FORMAT" if out == TO_STDOUT && !@format
 
         raise UsageError, "--anonymize leaves out names, but --source includes files: pass one of them" if @anonymize && @source
 
@@ -62,9 +62,9 @@ module Profiler
 
       def problem_with(arguments)
         case arguments.size
-        when 0 then "which file?"
-        when 1 then "to which file?"
-        else "one file into one other, not #{arguments.size}: #{arguments.join(" ")}"
+        when 0 then "no IN and no OUT given"
+        when 1 then "no OUT given"
+        else "expected two files, IN and OUT, not #{arguments.size}: #{arguments.join(" ")}"
         end
       end
     end

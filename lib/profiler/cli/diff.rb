@@ -12,7 +12,7 @@ module Profiler
       include Color
       include Options
 
-      SUMMARY = "Shows changes between profiles, and which are significant."
+      SUMMARY = "Shows what changed between profiles, and which changes are significant."
       USAGE = "diff [options] BEFORE[,BEFORE...] AFTER[,AFTER...]"
       EXAMPLES = <<~TEXT
         profiler diff before.pb.gz after.pb.gz
@@ -22,11 +22,12 @@ module Profiler
         profiler diff before.pb.gz after.pb.gz --out diff.html
         profiler diff before.pb.gz after.pb.gz --requires
 
-        The first line says what happened to the whole. Then shares of a run are compared, or with --absolute the weights.
-        A function is listed if both changed significantly: what stays while something else goes has a larger share, and is
-        no slower. The largest change comes first. Of comparisons between equal programs, one in twenty shows a significant
-        change. One run a side only shows the noise of sampling, so three or more are better. Lines with ? are not
-        significant. In the picture red is more, blue is less.
+        The first line says how the whole run changed. Below it, functions are compared by their share of the run, or with
+        --absolute by their weight. A function is listed if both its share and its weight changed significantly: a function can
+        have a larger share only because another one has gone. The largest change comes first. Lines with ? are not significant.
+
+        When equal programs are compared, one comparison in twenty shows a significant change. With one run per side, only the
+        noise of sampling is known, so record three or more per side. In the picture, red is more and blue is less.
       TEXT
 
       def initialize
@@ -38,22 +39,22 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("-o", "--out FILE", "write also a picture (.svg) or the page (.html) of the difference") { |file| @out = file }
+        parser.on("-o", "--out FILE", "also write a picture (.svg) or page (.html) of the difference") { |file| @out = file }
         filter_options(parser)
-        parser.on("--absolute", "compare weights, not shares of the run") { @absolute = true }
+        parser.on("--absolute", "compare weights instead of shares of the run") { @absolute = true }
         parser.on("--sort-total", "compare total weights, which include callees") { @sort = :total }
-        parser.on("--all", "list also changes that are not significant") { @all = true }
+        parser.on("--all", "also list changes that are not significant") { @all = true }
         parser.on("--limit N", "functions to list; 0 for all (default 20)") { |text| @limit = text }
-        parser.on("--requires", "compare what was loaded, by package and by file; --all for all") { @requires = true }
+        parser.on("--requires", "compare what was loaded, by package and by file; with --all, list all of it") { @requires = true }
         full_paths_option(parser)
         parser.on("--json", "print JSON: headline, before, after, type, and changes with before, after, chance, verdict " \
                             "(with --requires: before, after, type, packages and files)") { @json = true }
-        parser.on("--md", "print GitHub's Markdown") { @md = true }
+        parser.on("--md", "print Markdown for GitHub") { @md = true }
         color_option(parser)
       end
 
       def call(arguments)
-        raise UsageError, "two sides are required, not #{arguments.size} (profiler #{USAGE})" unless arguments.size == 2
+        raise UsageError, "expected two profiles, BEFORE and AFTER, not #{arguments.size} (usage: profiler #{USAGE})" unless arguments.size == 2
 
         limit = limit_of(@limit)
         choose_color
@@ -72,10 +73,10 @@ module Profiler
 
       def compare_loads(*files)
         given = { "--out" => @out, "--md" => @md, "--absolute" => @absolute, "--type" => @type }.compact.keys
-        raise UsageError, "--requires and #{given.join(" and ")} exclude each other" if given.any?
+        raise UsageError, "--requires cannot be combined with #{given.join(" or ")}" if given.any?
 
         several = files.find { |it| it.include?(",") && !File.exist?(it) }
-        raise UsageError, "--requires compares one file a side, not #{several}" if several
+        raise UsageError, "--requires compares one file per side, not several: #{several}" if several
 
         before, after = files.map { |it| read_filtered(it) }
         demand_one_type(before, after, files[0])
@@ -94,7 +95,7 @@ module Profiler
 
       # Checked before the work.
       def picture_file
-        raise UsageError, "--out #{@out} is neither an .svg nor an .html" unless @out.end_with?(".svg", ".html")
+        raise UsageError, "--out #{@out} does not end in .svg or .html" unless @out.end_with?(".svg", ".html")
 
         load_profiler
         checked(@out) { Output.new(@out) }

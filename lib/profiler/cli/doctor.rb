@@ -10,16 +10,16 @@ module Profiler
     class Doctor < Command
       include Color
 
-      SUMMARY = "Checks if this Ruby can be profiled, how finely, at what cost."
+      SUMMARY = "Checks if this Ruby can be profiled, how finely, with what overhead."
       USAGE = "doctor [options]"
       EXAMPLES = <<~TEXT
         profiler doctor
         RUBYOPT=--yjit profiler doctor
         bundle exec profiler doctor --json | jq .engines
 
-        Run it with the environment and the user of the profiled program: both matter. The status
-        is 0 if it can be profiled, 1 if not. Lines with ! are warnings, lines with x say why it cannot.
-        The cost is that of the profiler's handler and collector, without the kernel's own cost of a signal.
+        Run it in the environment and as the user of the program that you want to profile: both matter. The exit status is 0 if
+        it can be profiled, 1 if not. Lines with ! are warnings; lines with x are the reasons why it cannot. The overhead is that
+        of the profiler's handler and collector, without the time that the kernel takes to deliver a signal.
       TEXT
 
       MARKS = { nil => " ", warning: "!", problem: "x" }.freeze
@@ -28,7 +28,7 @@ module Profiler
         "nobody" => "not handled", "us" => "handled by the profiler",
         "foreign" => "handled by another profiler or trap(\"PROF\")"
       }.freeze
-      UNKNOWN = "not known"
+      UNKNOWN = "unknown"
 
       def initialize
         super
@@ -43,7 +43,7 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "unexpected argument: #{arguments.join(" ")} (profiler #{USAGE})" unless arguments.empty?
+        raise UsageError, "unexpected argument: #{arguments.join(" ")} (usage: profiler #{USAGE})" unless arguments.empty?
 
         choose_color
         facts = Profiler::Doctor.examine
@@ -82,8 +82,8 @@ module Profiler
 
       def jits(facts)
         facts[:jits].map do |jit|
-          walkable = ", and stacks can be sampled all the same" if facts[:walking][:anywhere]
-          off = "off; for a program that turns it on, ask with RUBYOPT=--#{jit[:name].downcase}"
+          walkable = "; stacks can be sampled" if facts[:walking][:anywhere]
+          off = "off (to check a program that enables it: RUBYOPT=--#{jit[:name].downcase} profiler doctor)"
           [jit[:name], !jit[:available] ? "not in this Ruby" : jit[:enabled] ? "on#{walkable}" : off]
         end
       end
@@ -98,14 +98,14 @@ module Profiler
 
       def waits(it)
         case it[:seen]
-        when "measured" then ["waits", "measured where they end"]
-        when "sampled" then ["waits", "sampled: each gets a few signals, which can end a system call with EINTR"]
+        when "measured" then ["waits", "measured exactly"]
+        when "sampled" then ["waits", "sampled by signals, which can end a system call with EINTR"]
         else it[:reason] ? ["waits", "mode: :wall is not available: #{it[:reason]}", :warning] : ["waits", UNKNOWN]
         end
       end
 
       def objects(it)
-        return ["objects", "allocation sampling available; every allocation still pays for one hook call"] if it[:seen]
+        return ["objects", "allocations can be sampled; each allocation then calls a hook"] if it[:seen]
 
         it[:reason] ? ["objects", "modes :allocations and :heap are not available: #{it[:reason]}", :warning] : ["objects", UNKNOWN]
       end
@@ -119,7 +119,7 @@ module Profiler
 
         texts = all.map { |it| "#{time(it[:requested_ns])} requested, #{time(it[:effective_ns])} effective" }
         coarse = all.any? { |it| it[:effective_ns] > it[:requested_ns] }
-        "#{texts.join("; ")} of CPU#{": no timer fires between two ticks" if coarse}"
+        "#{texts.join("; ")} of CPU#{": timers fire only at kernel ticks" if coarse}"
       end
 
       def engines(facts)
@@ -131,14 +131,14 @@ module Profiler
           [it[:name], text, it[:available] && !it[:note] ? nil : :warning]
         end
         by = "#{Profiler::Doctor::ENGINE}=#{requested.inspect}" if requested
-        how = by ? "forced by #{by}" : "the default; #{Profiler::Doctor::ENGINE}=NAME forces one"
+        how = by ? "requested by #{by}" : "the default; #{Profiler::Doctor::ENGINE}=NAME selects another"
         lines << ["engine", chosen ? "#{chosen}, #{how}" : "none#{" (#{by})" if by}", chosen ? nil : :problem]
       end
 
       def cost(it)
-        return ["cost", UNKNOWN] unless it
+        return ["overhead", UNKNOWN] unless it
 
-        ["cost", format("about %.1f us a sample of %d frames, %.2f %% of CPU at %d samples a second (measured, %d samples)",
+        ["overhead", format("about %.1f us per sample of %d frames, %.2f %% of CPU at %d samples per second (measured on %d samples)",
                         it[:sample_ns] / 1e3, it[:frames], it[:percent], it[:samples_per_second], it[:samples])]
       end
 

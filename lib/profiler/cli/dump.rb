@@ -15,8 +15,8 @@ module Profiler
         profiler dump --json 4711 | jq '.threads[] | select(.state == "running")'
         profiler dump /run/user/1000/profiler/4711.sock
 
-        profiler ps lists the processes. The thread with the GVL comes first. If no Ruby code of the process can run,
-        the dump takes a second, and methods have their bare names.
+        profiler ps lists the processes. The thread that holds the GVL comes first. If the process cannot run Ruby code, the dump
+        takes a second, and methods are shown without their classes.
       TEXT
 
       # The allowed seconds between two dumps.
@@ -30,19 +30,19 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("--json", "print JSON, one line a dump: pid, program, ruby, at, named, notes, threads; times are nanoseconds") { @json = true }
-        parser.on("--watch SECONDS", "print one every so many seconds, until the process ends") { |text| @pause = pause(text) }
+        parser.on("--json", "print JSON, one line per dump: pid, program, ruby, at, named, notes, threads; times are nanoseconds") { @json = true }
+        parser.on("--watch SECONDS", "repeat every SECONDS, until the process ends") { |text| @pause = pause(text) }
       end
 
       def pause(text)
         seconds = Float(text, exception: false)
         return seconds if seconds && PAUSES.cover?(seconds)
 
-        raise UsageError, "--watch: #{text.inspect} is not a number of seconds from #{PAUSES.begin} to #{PAUSES.end}"
+        raise UsageError, "--watch #{text.inspect} is not a number of seconds from #{PAUSES.begin} to #{PAUSES.end}"
       end
 
       def call(arguments)
-        raise UsageError, "one process is needed (profiler #{USAGE}); profiler ps lists them" unless arguments.size == 1
+        raise UsageError, "expected one PID, not #{arguments.size} (usage: profiler #{USAGE}; profiler ps lists the processes)" unless arguments.size == 1
 
         client = Control::Client.of(arguments.first)
         dump(client)

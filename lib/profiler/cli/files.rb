@@ -17,13 +17,13 @@ module Profiler
       end
 
       def trim_option(parser)
-        parser.on("--trim-path [DIR]", "short paths, so that deploys compare: gem:NAME/..., ruby:..., and relative under DIR; may be repeated") do |root|
+        parser.on("--trim-path [DIR]", "shorten paths, so that deploys can be compared: gem:NAME/..., ruby:..., and relative to DIR; may be repeated") do |root|
           (@roots ||= []) << (root && CLI.path(root))
         end
       end
 
       def full_paths_option(parser)
-        parser.on("--full-paths", "whole paths, in lines of any length") { @full_paths = true }
+        parser.on("--full-paths", "do not shorten paths, however long the lines") { @full_paths = true }
       end
 
       # @return [Profile] with paths as people read them, unless these are to be whole
@@ -34,7 +34,7 @@ module Profiler
       end
 
       def gc_option(parser)
-        parser.on("--gc PLACE", "root: all garbage collection in one place; ignore: nowhere (default: under its cause)") { |place| @gc = place }
+        parser.on("--gc PLACE", "where to show garbage collection: root (all in one place) or ignore (nowhere); by default under the code that caused it") { |place| @gc = place }
       end
 
       def json_option(parser)
@@ -92,7 +92,7 @@ module Profiler
         return unless profile.sources
 
         paths = profile.sources.map { |it| Native.clean(it) }
-        CLI.complain("the page has the text of #{paths.size} source file#{"s" unless paths.size == 1}#{":" if paths.any?}")
+        CLI.complain("the page contains the source of #{paths.size} file#{"s" unless paths.size == 1}#{":" if paths.any?}")
         paths.sort.each { |it| $stderr.puts("  #{it}") }
       end
 
@@ -110,7 +110,7 @@ module Profiler
       def refuse_to_lose_input(path, format, inputs)
         return if format == "pprof" || inputs.none? { |input| File.identical?(input, path) }
 
-        raise UsageError, "#{path} is an input, and its data would be lost as #{format}"
+        raise UsageError, "#{path} is also an input, and #{format} cannot hold all of its data: write to another file"
       end
     end
   end

@@ -18,22 +18,22 @@ module Profiler
         profiler merge worker-*.pb.gz -o workers.pb.gz --json | jq .totals
         profiler merge *.pb.gz -o - | ssh elsewhere 'cat > all.pb.gz'
 
-        Each FILE is a .pb.gz, or in another format that profiler report can read. If it is named twice, it counts twice. The
-        report's header notes in what the profiles differ (processes, programs, intervals, ...). The file of --out may be one
-        of them if it is a .pb.gz; it is replaced only if everything succeeds.
+        Each FILE is a .pb.gz, or another format that profiler report can read. A file that is named twice counts twice. The
+        header of the report notes how the profiles differ (processes, programs, intervals, ...). The file of --out may be one
+        of the inputs if it is a .pb.gz; it is replaced only if everything succeeds.
       TEXT
 
       private
 
       def define(parser)
         parser.on("-o", "--out FILE", "file to write; its extension selects the format; - is stdout, as pprof " \
-                                      "(default merged-DATE-TIME.pb.gz, and its name is printed)") { |file| @out = file }
+                                      "(default merged-DATE-TIME.pb.gz, whose name is printed)") { |file| @out = file }
         trim_option(parser)
         json_option(parser)
       end
 
       def call(files)
-        raise UsageError, "which files? (profiler #{USAGE})" if files.empty?
+        raise UsageError, "no FILE given (usage: profiler #{USAGE})" if files.empty?
 
         out = @out || Time.now.strftime("merged-%Y%m%d-%H%M%S.pb.gz")
         write(out, (out == TO_STDOUT ? "pprof" : nil), inputs: files) { Profile.merge(*Progress.new.each("reading", files) { |file| read(file) }) }

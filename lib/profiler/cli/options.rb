@@ -12,28 +12,28 @@ module Profiler
 
       def filter_options(parser)
         type_option(parser)
-        parser.on("--thread RE", "only threads with such a name") { |text| filters[:thread] = pattern("--thread", text) }
-        parser.on("--focus RE", "only stacks with such a function, or of such a path, if RE has a / in it") { |text| filters[:focus] = pattern("--focus", text) }
-        parser.on("--ignore RE", "only stacks without such a function") { |text| filters[:ignore] = pattern("--ignore", text) }
-        parser.on("--hide RE", "remove such functions; their weight is attributed to their callers") { |text| filters[:hide] = pattern("--hide", text) }
-        parser.on("--app-only", "remove functions of gems, of Ruby and in C") { filters[:app_only] = true }
+        parser.on("--thread RE", "only threads whose name matches RE") { |text| filters[:thread] = pattern("--thread", text) }
+        parser.on("--focus RE", "only stacks with a matching function, or with a matching path if RE contains a /") { |text| filters[:focus] = pattern("--focus", text) }
+        parser.on("--ignore RE", "leave out stacks with a matching function") { |text| filters[:ignore] = pattern("--ignore", text) }
+        parser.on("--hide RE", "hide matching functions; their weight is added to their callers'") { |text| filters[:hide] = pattern("--hide", text) }
+        parser.on("--app-only", "hide functions of gems, of Ruby and in C") { filters[:app_only] = true }
         trim_option(parser)
         gc_option(parser)
       end
 
       # Styles of a picture, in the help.
-      STYLES = "of a picture: icicle (default), flame, reverse (callers of the heaviest) or flamechart (in the order of time; needs a timeline)"
+      STYLES = "style of a picture: icicle (default), flame, reverse (callers of the heaviest functions) or flamechart (ordered by time; needs a timeline)"
 
       def idle_option(parser)
-        parser.on("--idle", "show the waits of idle threads too, which are left out of wall clock time") { @idle = true }
+        parser.on("--idle", "include the waits of idle threads, which wall clock time leaves out by default") { @idle = true }
       end
 
       def source_option(parser)
-        parser.on("--source", "put the text of Ruby files here and in gems into the page, and list them; those that look secret are left out") { @source = true }
+        parser.on("--source", "embed the Ruby files of this directory and of gems in the page, and list them; files that look secret are left out") { @source = true }
       end
 
       def type_option(parser)
-        parser.on("--type NAME", "sample type: cpu, wall, alloc_space, ... (default: time, or else the last)") { |name| @type = name }
+        parser.on("--type NAME", "sample type: cpu, wall, alloc_space, ... (default: a time, or else the last one)") { |name| @type = name }
       end
 
       def filters
@@ -99,19 +99,19 @@ module Profiler
         return newest_file if arguments.empty?
         return arguments.first if arguments.size == 1
 
-        raise UsageError, "one file at a time, not #{arguments.size}: #{arguments.map { |it| CLI.text(it) }.join(" ")} (profiler #{self.class::USAGE})"
+        raise UsageError, "expected one file, not #{arguments.size}: #{arguments.map { |it| CLI.text(it) }.join(" ")} (usage: profiler #{self.class::USAGE})"
       end
 
       # The newest profile in the working directory; a line on stderr says which.
       def newest_file
         path = Dir.glob("*.pb.gz").select { |it| File.file?(it) }.max_by { |it| File.mtime(it) }
-        raise UsageError, "which file? there is no .pb.gz here (profiler #{self.class::USAGE})" unless path
+        raise UsageError, "no FILE given, and there is no .pb.gz in this directory (usage: profiler #{self.class::USAGE})" unless path
 
         load_profiler
-        CLI.complain "#{clean(path)}, the newest here"
+        CLI.complain "reading #{clean(path)}, the newest profile here"
         path
       rescue SystemCallError => e
-        raise Failure, "cannot look for profiles here: #{CLI.reason(e)}"
+        raise Failure, "cannot list this directory: #{CLI.reason(e)}"
       end
 
       # Shortens the text as {Lines#fit} does, unless whole paths are requested.
@@ -139,7 +139,7 @@ module Profiler
       def limit_of(text)
         return Integer(text, 10) if text.match?(/\A\d+\z/)
 
-        raise UsageError, "--limit #{text.inspect} is not a number from 0 (all) on"
+        raise UsageError, "--limit #{text.inspect} is not a limit (allowed: a whole number; 0 for all)"
       end
 
       def share(option, text)

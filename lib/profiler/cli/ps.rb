@@ -7,14 +7,15 @@ module Profiler
   module CLI
     # +profiler ps+: the processes of this user that can be looked into.
     class Ps < Command
-      SUMMARY = "Lists the running processes that can be looked into."
+      SUMMARY = "Lists the running processes that can be inspected."
       USAGE = "ps [options]"
       EXAMPLES = <<~TEXT
         profiler ps
         profiler ps --json | jq '.[].pid'
 
-        It lists the processes for top, dump, start, stop, snapshot and record --pid. A process can be reached if it was started with PROFILER_CONTROL=1 and profiler/autoload, or calls
-        Profiler.control. Root sees the processes of all users.
+        These are the processes that top, dump, start, stop, snapshot and record --pid can reach: they were started by
+        profiler record --control, or with PROFILER_CONTROL=1 and profiler/autoload, or call Profiler.control. Root sees the
+        processes of all users.
       TEXT
       # The largest number of characters in a cell.
       LONGEST = 4_096
@@ -33,7 +34,7 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "unexpected argument: #{arguments.join(" ")} (profiler #{USAGE})" unless arguments.empty?
+        raise UsageError, "unexpected argument: #{arguments.join(" ")} (usage: profiler #{USAGE})" unless arguments.empty?
 
         # A process that ends meanwhile is left out.
         answered, silent = Control::Client.ask_all(do: "who")
@@ -44,7 +45,7 @@ module Profiler
       end
 
       def print_table(found)
-        return CLI.complain("no process can be reached (see profiler ps --help)") if found.empty?
+        return CLI.complain("no process with a control socket was found (see profiler ps --help)") if found.empty?
 
         rows = [TITLES, *found.map { |it| row(it) }]
         widths = rows.transpose.map { |column| column.map(&:size).max }

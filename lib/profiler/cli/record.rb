@@ -23,7 +23,7 @@ module Profiler
 
       Settings = Autoload::Settings
 
-      SUMMARY = "Runs a command, records a profile, and says what took the time."
+      SUMMARY = "Runs a command, records a profile, and shows where its time went."
       USAGE = "record [options] -- COMMAND [ARGUMENTS]"
       EXAMPLES = <<~TEXT
         profiler record -- ruby app.rb
@@ -32,9 +32,9 @@ module Profiler
         profiler record --frequency 200 --quiet -- bin/rails runner Report.new.call
         profiler record --pid 4711 --duration 10 --out now.html
 
-        The first Ruby process writes the file, others that the command starts write beside it, with their
-        pid in the name (cpu.4711.pb.gz), and so do processes that are forked. SIGKILL writes nothing. The
-        status is the command's; 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
+        The first Ruby process writes the file. Each further one, started or forked, writes a file of its own beside it, with
+        its pid in the name (cpu.4711.pb.gz). A process that is killed by SIGKILL writes nothing. The exit status is the
+        command's: 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
       TEXT
 
       # The modes if none is given: the reason for a slow program can be that it waited.
@@ -44,16 +44,16 @@ module Profiler
 
       # Options that become variables for the program, with their help.
       VARIABLES = {
-        "--mode MODE" => [Settings::MODE, "what to measure: cpu, wall, allocations, heap; several with commas between (default #{DEFAULT_MODES})"],
+        "--mode MODE" => [Settings::MODE, "what to measure: cpu, wall, allocations, heap, or several separated by commas (default #{DEFAULT_MODES})"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
-        "--frequency HZ" => [Settings::FREQUENCY, "samples a second, in place of --interval"],
-        "--max-overhead SHARE" => [Settings::MAX_OVERHEAD, "share of the CPU time that profiling may take, as 0.01"],
+        "--frequency HZ" => [Settings::FREQUENCY, "samples per second, instead of --interval"],
+        "--max-overhead SHARE" => [Settings::MAX_OVERHEAD, "largest share of the CPU time that profiling may use, for example 0.01"],
         "--every N" => [Settings::EVERY, "sample one of every N objects, in modes allocations and heap (default 1000)"],
-        "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object of every N bytes, in place of --every"],
+        "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object per N bytes, instead of --every"],
         "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint (default: the best available)"],
-        "--depth N" => [Settings::DEPTH, "frames kept of a stack (default 2048)"],
-        "--duration S" => [Settings::DURATION, "seconds to profile, from the start; the command goes on"],
-        "--signal NAME" => [Settings::SIGNAL, "a signal that pauses (and writes) and resumes, as USR2"]
+        "--depth N" => [Settings::DEPTH, "frames to keep of each stack (default 2048)"],
+        "--duration S" => [Settings::DURATION, "profile only the first S seconds; the command keeps running"],
+        "--signal NAME" => [Settings::SIGNAL, "a signal that pauses profiling and writes the profile, or resumes it, for example USR2"]
       }.freeze
 
       # Options of Ruby with which it runs no program.
@@ -90,25 +90,25 @@ module Profiler
         VARIABLES.each do |option, (variable, text)|
           parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
-        parser.on("--trim-path [DIR]", "short paths, so that deploys compare: gem:NAME/..., ruby:..., and relative under DIR (default: where the command starts)") do |root|
+        parser.on("--trim-path [DIR]", "shorten paths, so that deploys can be compared: gem:NAME/..., ruby:..., and relative to DIR (default: where the command starts)") do |root|
           @env[Settings::TRIM_PATH] = root ? File.expand_path(CLI.path(root)) : "1"
         end
-        parser.on("--fibers", "label samples with the number of their fiber") { @env[Settings::FIBERS] = "1" }
-        parser.on("--timeline", "keep timeline events: about 10 bytes each, the last million (default with .html)") do
+        parser.on("--fibers", "label each sample with the number of its fiber") { @env[Settings::FIBERS] = "1" }
+        parser.on("--timeline", "keep the last million timeline events, about 10 bytes each (default with .html)") do
           @env[Settings::TIMELINE] = "1"
         end
-        parser.on("--start-paused", "record nothing before the signal") { @env[Settings::START_PAUSED] = "1" }
-        parser.on("--label NAME=VALUE", "a label for every sample; may be repeated") { |label| @labels << CLI.text(non_empty("--label", label)) }
-        parser.on("--control", "have a control socket in each process, for profiler ps, dump, top and start") { @env[Settings::CONTROL] = "1" }
-        parser.on("--pid PID", "record a process that runs already, for --duration or until Ctrl-C; see profiler ps") { |process| @process = process }
-        parser.on("-q", "--quiet", "print nothing at the end") { @env[Settings::QUIET] = "1" }
-        parser.on("--json", "print the end as JSON on stderr: resources, findings and files") { @json = true }
+        parser.on("--start-paused", "start paused, until the signal of --signal arrives") { @env[Settings::START_PAUSED] = "1" }
+        parser.on("--label NAME=VALUE", "add a label to every sample; may be repeated") { |label| @labels << CLI.text(non_empty("--label", label)) }
+        parser.on("--control", "open a control socket in each process, for profiler ps, dump, top and start") { @env[Settings::CONTROL] = "1" }
+        parser.on("--pid PID", "record a running process, for --duration or until Ctrl-C; profiler ps lists them") { |process| @process = process }
+        parser.on("-q", "--quiet", "do not print the summary") { @env[Settings::QUIET] = "1" }
+        parser.on("--json", "print the summary as JSON on stderr: resources, findings and files") { @json = true }
         color_option(parser)
       end
 
       def output_options(parser)
         out_option(parser)
-        parser.on("--format FORMAT", "of the files, in place of their extensions") { |format| @env[Settings::FORMAT] = non_empty("--format", format) }
+        parser.on("--format FORMAT", "format of the files, whatever their extensions") { |format| @env[Settings::FORMAT] = non_empty("--format", format) }
         parser.on("--open", "open the page in a browser at the end; implies --timeline") do
           @open = true
           @env[Settings::TIMELINE] = "1"
@@ -124,7 +124,7 @@ module Profiler
 
       def call(command)
         return record_process(command) if @process
-        raise UsageError, "which command? (profiler #{USAGE})" if command.empty?
+        raise UsageError, "no COMMAND given (usage: profiler #{USAGE})" if command.empty?
 
         load_profiler
         @colored = Color.enabled?(@color || "auto", $stderr)
@@ -152,7 +152,7 @@ module Profiler
           FileUtils.rm_rf(directory) if directory
           e.is_a?(SystemCallError) ? "#{place || Dir.tmpdir}: #{CLI.reason(e)}" : e.message
         end
-        raise Failure, "no temporary directory can be written to (#{reasons.join("; ")})"
+        raise Failure, "no temporary directory is writable (#{reasons.join("; ")})"
       end
 
       def run_in(directory, command)
@@ -200,7 +200,7 @@ module Profiler
 
       # Rewrites the message about a session's keyword in terms of the option that sets it.
       def in_terms_of_options(message)
-        message.gsub(KEYWORD) { "--#{$1.tr("_", "-")}#{$2}" }.gsub(SYMBOL, "").sub("an Array of these", "or several with commas between")
+        message.gsub(KEYWORD) { "--#{$1.tr("_", "-")}#{$2}" }.gsub(SYMBOL, "").sub("an Array of these", "or several separated by commas")
                .sub(/(?<=--mode )\[(.*?)\]/) { $1.empty? ? "\"\"" : $1.delete(" ") }
       end
 
@@ -227,7 +227,7 @@ module Profiler
 
       # Records a process that runs already. Its session ends with this command, however that ends.
       def record_process(command)
-        raise UsageError, "a command or --pid, not both: #{command.join(" ")} (profiler #{USAGE})" unless command.empty?
+        raise UsageError, "pass a command or --pid, not both: #{command.join(" ")} (usage: profiler #{USAGE})" unless command.empty?
 
         refuse_what_needs_a_command
         load_profiler
@@ -239,7 +239,7 @@ module Profiler
         with_client(@process) do |client|
           until_a_signal do |ended|
             number = begin_in(client, bound: true)
-            raise Failure, "process #{@process} has ended, and its profile with it" if client.gone_within?(seconds, ended)
+            raise Failure, "process #{@process} has ended, so its profile is lost" if client.gone_within?(seconds, ended)
 
             profile = receive(client, { do: "stop", session: number }, @paths, @env[Settings::FORMAT])
             say_answer(profile, @paths) unless @env[Settings::QUIET]
@@ -252,7 +252,7 @@ module Profiler
       def refuse_what_needs_a_command
         given = { "--json" => @json, "--control" => @env[Settings::CONTROL], "--signal" => @env[Settings::SIGNAL], "--start-paused" => @env[Settings::START_PAUSED] }
         name, = given.compact.first
-        raise UsageError, "#{name} needs a command: with --pid it does nothing" if name
+        raise UsageError, "#{name} needs a command: it has no effect with --pid" if name
       end
 
       # Runs the block with an IO that becomes readable at a signal that ends the recording. The next one ends this command.

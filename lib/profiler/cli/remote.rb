@@ -27,7 +27,7 @@ module Profiler
       def one_process(arguments)
         return arguments.first if arguments.size == 1
 
-        raise UsageError, "one process is needed (profiler #{self.class::USAGE}); profiler ps lists them"
+        raise UsageError, "expected one PID, not #{arguments.size} (usage: profiler #{self.class::USAGE}; profiler ps lists the processes)"
       end
 
       # Requests a profile, and writes it to these files. A session that is stopped for it keeps its profile until it is

@@ -24,7 +24,7 @@ module Profiler
         profiler report profile.pb.gz --color=always | less -R
         profiler report profile.pb.gz --json | jq -r '.top[] | "\\(.self) \\(.name)"'
 
-        Without FILE, the newest profile here is taken. FILE is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of vernier, rperf, stackprof, speedscope or the
+        Without FILE, the newest profile in this directory is used. FILE is a .pb.gz or .html that profiler wrote, any other pprof, the JSON of vernier, rperf, stackprof, speedscope or the
         Firefox Profiler, or folded stacks.
       TEXT
 
@@ -41,15 +41,15 @@ module Profiler
         idle_option(parser)
         parser.on("--sort-total", "sort by total weight, which includes callees") { @sort = :total }
         parser.on("--limit N", "functions, values or names to list; 0 for all (default 30)") { |value| @limit = value }
-        parser.on("--by LABEL", "list the values of a label, or thread, state, package, gem, file or class, with their heaviest functions and requests") { |label| @by = label }
-        parser.on("--method RE", "details of such methods: callers, callees, and lines with their source") { |text| @method = pattern("--method", text) }
-        parser.on("--requires", "list the files that were loaded, under those that required them, and the sums by package; --limit 0 for all") { @requires = true }
-        parser.on("--markers", "list the markers by name, as SQL statements: how many, how long, and with a timeline where") { @markers = true }
+        parser.on("--by LABEL", "list the values of a label (or of thread, state, package, gem, file or class), with their heaviest functions and requests") { |label| @by = label }
+        parser.on("--method RE", "details of matching methods: callers, callees, and source lines") { |text| @method = pattern("--method", text) }
+        parser.on("--requires", "list the files that were loaded, each under the file that required it, with sums by package; --limit 0 for all") { @requires = true }
+        parser.on("--markers", "list markers, such as SQL statements, by name: how many, how long, and with a timeline where") { @markers = true }
         full_paths_option(parser)
         parser.on("--json", "print JSON: file, findings, sort, meta, stats and top (with --by: file, by, meta, stats and values; " \
                             "with --method: file, type, total and methods; with --markers: file, meta, stats and markers; with --requires: file, meta, stats and requires); " \
                             "times are nanoseconds") { @json = true }
-        parser.on("--md", "print GitHub's Markdown") { @md = true }
+        parser.on("--md", "print Markdown for GitHub") { @md = true }
         color_option(parser)
       end
 
@@ -69,8 +69,8 @@ module Profiler
         raise UsageError, "--sort-total orders functions, but --markers lists markers: pass one of them" if @markers && @sort == :total
 
         selected = { "--by" => @by, "--method" => @method, "--md" => @md, "--requires" => @requires, "--markers" => @markers }.compact.keys
-        raise UsageError, "#{selected.join(" and ")} exclude each other" if selected.size > 1
-        raise UsageError, "--md and --json exclude each other" if @md && @json
+        raise UsageError, "#{selected.join(" and ")} cannot be combined" if selected.size > 1
+        raise UsageError, "--md and --json cannot be combined" if @md && @json
       end
 
       def show(path, profile, limit)

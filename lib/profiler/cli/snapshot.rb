@@ -6,13 +6,13 @@ module Profiler
   module CLI
     # +profiler snapshot PID+: writes the profile so far of a session in a running process.
     class Snapshot < Stop
-      SUMMARY = "Writes the profile so far of a process's session, which goes on."
+      SUMMARY = "Saves a session's profile so far; the session keeps running."
       USAGE = "snapshot [options] PID"
       EXAMPLES = <<~TEXT
         profiler snapshot 4711
         profiler snapshot --session 2 -o so-far.html 4711
 
-        Sessions are those of profiler start. Without --session it is the newest.
+        The session is one that profiler start began, by default the newest.
       TEXT
       REQUEST = "snapshot"
     end

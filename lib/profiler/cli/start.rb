@@ -9,14 +9,14 @@ module Profiler
     class Start < Record
       include Remote
 
-      SUMMARY = "Begins a session in a running process, until profiler stop."
+      SUMMARY = "Starts a session in a running process, until profiler stop."
       USAGE = "start [options] PID"
       EXAMPLES = <<~TEXT
         profiler start 4711
         profiler start --mode allocations --only endpoint=users#show 4711
         profiler stop 4711 -o it.html
 
-        It prints the number of the session, of which there can be several. profiler ps lists the processes.
+        It prints the number of the session, because a process can have several. profiler ps lists the processes.
       TEXT
 
       # Variables of a process from its start to its end.
@@ -36,9 +36,9 @@ module Profiler
         VARIABLES.reject { |_, (variable, _)| OF_PROCESSES.include?(variable) }.each do |option, (variable, text)|
           parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
-        parser.on("--fibers", "label samples with the number of their fiber") { @env[Settings::FIBERS] = "1" }
-        parser.on("--timeline", "keep timeline events: about 10 bytes each, the last million") { @env[Settings::TIMELINE] = "1" }
-        parser.on("--only NAME=VALUE", "only while this label is current; may be repeated") { |text| @only.store(*label(text)) }
+        parser.on("--fibers", "label each sample with the number of its fiber") { @env[Settings::FIBERS] = "1" }
+        parser.on("--timeline", "keep the last million timeline events, about 10 bytes each") { @env[Settings::TIMELINE] = "1" }
+        parser.on("--only NAME=VALUE", "record only while the label has this value; may be repeated") { |text| @only.store(*label(text)) }
         parser.on("--json", "print JSON: session") { @json = true }
       end
 
@@ -55,7 +55,7 @@ module Profiler
         check
         with_client(process) do |client|
           number = begin_in(client)
-          @json ? print_json(session: number) : puts("session #{number} runs: profiler stop --session #{number} #{process}")
+          @json ? print_json(session: number) : puts("session #{number} is running: profiler stop --session #{number} #{process}")
         end
         0
       end

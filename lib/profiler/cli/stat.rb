@@ -6,22 +6,22 @@ module Profiler
   module CLI
     # +profiler stat -- CMD+: the summary of {Record} without a file.
     class Stat < Record
-      SUMMARY = "Runs a command and says what it used and where its time went."
+      SUMMARY = "Runs a command and reports what it used and where its time went."
       USAGE = "stat [options] -- COMMAND [ARGUMENTS]"
       EXAMPLES = <<~TEXT
         profiler stat -- ruby app.rb
         profiler stat --mode heap -- bin/rails runner Report.new.call
         profiler stat --json --output stat.json -- rake
 
-        It is profiler record without a profile: it prints resources and findings on stderr, or writes them to a file, and exits with
-        the status of the command.
+        This is profiler record without a profile: it prints resources and findings on stderr, or writes them to a file, and exits
+        with the status of the command.
       TEXT
 
       private
 
       # Defines no options for output, because no profile is kept.
       def output_options(parser)
-        parser.on("--output FILE", "write the answer to FILE, not to stderr, where the command may print too") { |file| @answer_file = non_empty("--output", file) }
+        parser.on("--output FILE", "write the summary to FILE instead of stderr, where the command may print too") { |file| @answer_file = non_empty("--output", file) }
       end
 
       # The file is opened first, so that errors are reported before the program runs.

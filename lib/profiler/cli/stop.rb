@@ -13,13 +13,13 @@ module Profiler
       include Options
       include Remote
 
-      SUMMARY = "Ends a session in a running process, and writes its profile here."
+      SUMMARY = "Stops a session in a running process, and writes its profile here."
       USAGE = "stop [options] PID"
       EXAMPLES = <<~TEXT
         profiler stop 4711
         profiler stop --session 2 -o it.html -o it.pb.gz 4711
 
-        Sessions are those of profiler start. Without --session it is the newest.
+        The session is one that profiler start began, by default the newest.
       TEXT
       REQUEST = "stop"
 
@@ -32,9 +32,9 @@ module Profiler
 
       def define(parser)
         out_option(parser)
-        parser.on("--format FORMAT", "of the files, in place of their extensions") { |format| @format = format }
+        parser.on("--format FORMAT", "format of the files, whatever their extensions") { |format| @format = format }
         parser.on("--session N", Integer, "the number that profiler start printed") { |number| @session = number }
-        parser.on("-q", "--quiet", "print nothing at the end") { @quiet = true }
+        parser.on("-q", "--quiet", "do not print the summary") { @quiet = true }
         color_option(parser)
       end
 

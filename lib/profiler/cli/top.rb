@@ -10,18 +10,18 @@ module Profiler
     class Top < Record
       include Remote
 
-      SUMMARY = "Shows what a running process does now, anew each second."
+      SUMMARY = "Shows what a running process is doing, refreshed every second."
       USAGE = "top [options] PID"
       EXAMPLES = <<~TEXT
         profiler top 4711
         profiler top --mode allocations --by class 4711
         profiler top --once --json --window 5 4711
 
-        Keys choose the rows: m methods, l lines, t threads, s states, c classes, b the next label. o sorts by self or total,
-        y takes the next sample type, / filters. Arrows select, and Enter shows callers, callees and lines. p pauses, w writes
-        what was seen to a file, d shows a dump, h helps, q quits.
+        Keys select the rows: m methods, l lines, t threads, s states, c classes, b the next label. o toggles between self and
+        total, y shows the next sample type, / filters. The arrow keys select a row, and Enter shows its callers, callees and
+        lines. p pauses, w writes what was seen to a file, d shows a dump, h shows the keys, q quits.
 
-        Marks before a row (^ and v, where there are no arrows) say that it rises or falls by a twentieth or more.
+        A mark before a row (an arrow, or ^ and v) means that its share rose or fell by 5% or more.
       TEXT
 
       # The allowed length of a window, in seconds.
@@ -32,7 +32,7 @@ module Profiler
       # Options that become the session's, with their help, without those for a process from its start to its end.
       OPTIONS = VARIABLES.reject { |_, (variable, _)| [Settings::DURATION, Settings::SIGNAL].include?(variable) }.merge(
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread"],
-        "--frequency HZ" => [Settings::FREQUENCY, "samples a second, in place of --interval (default #{FREQUENCY})"]
+        "--frequency HZ" => [Settings::FREQUENCY, "samples per second, instead of --interval (default #{FREQUENCY})"]
       ).freeze
       private_constant :OPTIONS
 
@@ -54,9 +54,9 @@ module Profiler
         end
         type_option(parser)
         parser.on("--total", "sort by total weight, which includes callees") { @total = true }
-        parser.on("--by ROWS", "methods (default), lines, thread, state, class, or a label") { |by| @by = non_empty("--by", by) }
-        parser.on("--window SECONDS", "the time that a screen shows (default 1)") { |text| @window = window(text) }
-        parser.on("--once", "print one window, and end") { @once = true }
+        parser.on("--by ROWS", "what the rows are: methods (default), lines, thread, state, class, or a label") { |by| @by = non_empty("--by", by) }
+        parser.on("--window SECONDS", "seconds that a screen covers (default 1)") { |text| @window = window(text) }
+        parser.on("--once", "print one window and exit") { @once = true }
         parser.on("--json", "with --once, print JSON: pid, seconds, type, total, rows") { @json = true }
         color_option(parser)
       end
@@ -65,13 +65,13 @@ module Profiler
         seconds = Float(text, exception: false)
         return seconds if seconds && WINDOWS.cover?(seconds)
 
-        raise UsageError, "--window: #{text.inspect} is not a number of seconds from #{WINDOWS.begin} to #{WINDOWS.end}"
+        raise UsageError, "--window #{text.inspect} is not a number of seconds from #{WINDOWS.begin} to #{WINDOWS.end}"
       end
 
       def call(arguments)
         process = one_process(arguments)
         raise UsageError, "--json needs --once" if @json && !@once
-        raise UsageError, "a screen needs a terminal (or --once)" unless @once || ($stdin.tty? && $stdout.tty?)
+        raise UsageError, "the screen needs a terminal; without one, pass --once" unless @once || ($stdin.tty? && $stdout.tty?)
 
         load_profiler
         @colored = Color.enabled?(@color || "auto", $stdout)

@@ -11,7 +11,7 @@ module Profiler
       include Color
       include Options
 
-      SUMMARY = "Shows the call tree, with the hot path open."
+      SUMMARY = "Shows the call tree, with the hot path expanded."
       USAGE = "tree [options] [FILE]"
       EXAMPLES = <<~TEXT
         profiler tree profile.pb.gz
@@ -19,7 +19,7 @@ module Profiler
         profiler tree profile.pb.gz --focus 'Order#save' --color=always | less -R
         profiler tree profile.pb.gz --json
 
-        Without FILE, the newest profile here is taken. An only callee is not indented. [+3] counts the children that are not shown.
+        Without FILE, the newest profile in this directory is used. A function that is the only callee of its caller is not indented. [+3] is the number of children that are not shown.
       TEXT
 
       # The share of the whole from which a function is open, hot path or not.
@@ -36,7 +36,7 @@ module Profiler
         filter_options(parser)
         idle_option(parser)
         parser.on("--min SHARE", "omit functions below this share of the whole (default 1%)") { |text| @min = text }
-        parser.on("--all", "open everything") { @all = true }
+        parser.on("--all", "expand everything") { @all = true }
         full_paths_option(parser)
         parser.on("--json", "print JSON: file, type, total and tree; weights are whole numbers") { @json = true }
         color_option(parser)

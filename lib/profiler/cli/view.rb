@@ -26,15 +26,15 @@ module Profiler
         profiler view before.pb.gz after.pb.gz
         profiler view profiles/ --print
 
-        The page is one file and needs no network: it can be kept, sent, or attached to a CI run. --style draws a picture instead,
-        which does not change. --in speedscope or firefox writes a file and opens the page on which to drop it. Both keep it in
-        the browser; nothing is sent.
+        The page is one file and needs no network: you can keep it, send it, or attach it to a CI run. --style draws a static
+        picture instead. --in speedscope or firefox writes a file and opens the site on which to drop it. Both sites read the
+        file in the browser and send it nowhere.
 
-        Without FILE, the newest profile here is taken. Of BEFORE and AFTER the page shows what changed, as profiler diff does;
-        each can be several files with commas between. Of the DIRECTORY of a continuous session it shows how busy each process
-        was, and opens each period.
+        Without FILE, the newest profile in this directory is used. With BEFORE and AFTER, the page shows what changed, as
+        profiler diff does; each can be several files, separated by commas. With the DIRECTORY of a continuous session, it shows
+        how busy each process was, and opens each period.
 
-        The program that opens is $BROWSER, else xdg-open or open. Over ssh, the file is only named.
+        The page is opened by $BROWSER, or else by xdg-open or open. Over ssh, only its path is printed.
       TEXT
 
       PAGES = { "speedscope" => "https://www.speedscope.app/", "firefox" => "https://profiler.firefox.com/" }.freeze
@@ -56,7 +56,7 @@ module Profiler
         parser.on("--in VIEWER", "page (default), svg, speedscope or firefox") { |viewer| @viewer = viewer }
         parser.on("--style STYLE", "#{STYLES}; flamechart is the default with --in svg and a timeline") { |style| @style = style }
         source_option(parser)
-        parser.on("--print", "print the file's name and open nothing") { @print = true }
+        parser.on("--print", "print the name of the file instead of opening it") { @print = true }
         filter_options(parser)
         idle_option(parser)
         json_option(parser)
@@ -94,7 +94,7 @@ module Profiler
 
       # @return [String] the page of a directory
       def overview(directory)
-        raise UsageError, "a directory is shown in the page only" unless @viewer == "page"
+        raise UsageError, "--in #{@viewer} cannot show a directory: only the page can" unless @viewer == "page"
 
         load_profiler
         files = DirectoryPage.files(directory)
@@ -117,12 +117,12 @@ module Profiler
       def readable(path)
         read_filtered(path)
       rescue Failure => e
-        CLI.complain "left out: #{e.message}"
+        CLI.complain "skipped: #{e.message}"
       end
 
       # @return [String] the page of both sides
       def compared(before, after)
-        raise UsageError, "two files are compared in the page only; profiler diff --out diff.svg draws a picture" unless @viewer == "page"
+        raise UsageError, "--in #{@viewer} cannot compare two profiles: only the page can, and profiler diff --out diff.svg draws a picture" unless @viewer == "page"
 
         file = File.join(Dir.mktmpdir("profiler-"), "diff.html")
         page = Comparison.new(before, after, runs(before), runs(after))
@@ -134,7 +134,7 @@ module Profiler
       end
 
       def open_in_browser(target)
-        Browser.open(target) || raise(Failure, "no program to open it with: set BROWSER, or open #{target} yourself")
+        Browser.open(target) || raise(Failure, "no browser was found: set BROWSER, or open #{target} yourself")
       rescue SystemCallError => e
         raise Failure, "cannot run a browser: #{CLI.reason(e)}"
       end

@@ -139,9 +139,9 @@ module Profiler
         connected = true
       rescue Errno::ECONNREFUSED, Errno::ENOENT
         remove_left
-        raise Failed, "nobody listens on #{path}"
+        raise Failed, "no process is listening on #{path}"
       rescue Errno::EAGAIN # it is not in progress: the queue is full
-        raise Silent, "no answer from #{path}: the process accepts no connection"
+        raise Silent, "no answer from #{path}: the process does not accept connections"
       rescue SystemCallError, ArgumentError => e
         raise Failed, "cannot connect to #{path}: #{e.message}"
       ensure
@@ -190,7 +190,7 @@ module Profiler
 
       # @return [Hash] the response
       def checked(head, parts)
-        raise Failed, "no answer from #{@path}: it is no socket of profiler" unless head.is_a?(Hash)
+        raise Failed, "no answer from #{@path}: it is not a control socket of profiler" unless head.is_a?(Hash)
         raise Failed, Client.harmless(head["error"].to_s)[0, LONGEST_ERROR] if head["error"]
 
         wrong, = parts.find { |name, kind| !head[name].is_a?(kind) }
@@ -208,9 +208,9 @@ module Profiler
 
       def line
         until (size = @read.index("\n"))
-          raise Failed, "the answer from #{@path} has no end" if @read.bytesize > LONGEST
+          raise Failed, "the answer from #{@path} is too long" if @read.bytesize > LONGEST
 
-          fill or raise Failed, "no answer from #{@path}: the process has gone, or serves too many"
+          fill or raise Failed, "no answer from #{@path}: the process has ended, or has too many connections"
         end
         @read.slice!(0..size).force_encoding(Encoding::UTF_8)
       end
@@ -219,7 +219,7 @@ module Profiler
         raise Failed, "the answer from #{@path} has no size" unless count.is_a?(Integer) && count.between?(0, MOST_BYTES)
 
         while @read.bytesize < count
-          fill or raise Failed, "the answer from #{@path} was cut"
+          fill or raise Failed, "the answer from #{@path} was cut short"
         end
         @read.slice!(0, count)
       end

@@ -115,7 +115,7 @@ module Profiler
 
       def prepare
         make(@path, 0o700)
-        raise Error, "#{@path} is not a directory of this user alone, so no control socket is there (its mode must be 0700)" unless private?
+        raise Error, "#{@path} is not a directory of this user alone, so it can have no control socket (its mode must be 0700)" unless private?
       end
 
       # Creates the directory and its parents.

@@ -74,7 +74,7 @@ module Profiler
 
       def start(request, connection)
         @running.delete(@running.find { |_, it| it.key?(:body) }&.first) if @running.size >= MOST
-        raise ArgumentError, "#{@running.size} sessions run already" if @running.size >= MOST
+        raise ArgumentError, "#{@running.size} sessions are running already" if @running.size >= MOST
 
         options = options_of(request.fetch(:options, {}))
         session = Session.begin(options)
@@ -114,7 +114,7 @@ module Profiler
       # Forgets the profile of a session that was stopped. A running session continues.
       def forget(request)
         number, it = find(request)
-        raise ArgumentError, "session #{number} runs: stop it" unless it.key?(:body)
+        raise ArgumentError, "session #{number} is running: stop it first" unless it.key?(:body)
 
         @running.delete(number)
         number
@@ -129,7 +129,7 @@ module Profiler
       def find(request)
         number = request.fetch(:session) { @running.keys.last }
         it = @running[number]
-        raise NotRunning, number ? "session #{number} does not run" : "no session runs that was begun over the control socket" unless it
+        raise NotRunning, number ? "session #{number} is not running" : "no session that was started over the control socket is running" unless it
 
         [number, it]
       end

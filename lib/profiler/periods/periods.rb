@@ -272,7 +272,7 @@ module Profiler
         lose(Error.new("its thread was ended in the block"))
         return @session.discard
       end
-      Losses.say("#{@name}: nothing is recorded any more, as the thread was killed")
+      Losses.say("#{@name}: recording has stopped, because its thread was killed")
       take(@session.stop)
     rescue *OWN_TROUBLE => e
       lose(e)

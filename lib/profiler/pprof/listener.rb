@@ -54,7 +54,7 @@ module Profiler
         def place_of(address)
           text = address.respond_to?(:to_path) ? address.to_path : address
           form = [UnixAddress, TcpAddress].find { |it| it.match?(text) } if text.is_a?(String)
-          form&.new(text) or raise ArgumentError, "address: #{address.inspect} is no address (allowed: as 127.0.0.1:6060 or /run/app/pprof-%p.sock)"
+          form&.new(text) or raise ArgumentError, "address: #{address.inspect} is not an address (allowed: for example 127.0.0.1:6060 or /run/app/pprof-%p.sock)"
         end
       end
 
@@ -170,7 +170,7 @@ module Profiler
         end
       ensure
         if @thread.equal?(Thread.current) && !@leaving
-          Losses.say("nothing listens on #{address} any more, as #{@connections.open? ? "the thread was killed" : "the app closed its socket"}")
+          Losses.say("no longer listening on #{address}, because #{@connections.open? ? "the thread was killed" : "the app closed its socket"}")
           close
         end
       end

@@ -35,7 +35,7 @@ module Profiler
       def demand_binary
         return if [nil, "", "0"].include?(value("debug"))
 
-        raise ArgumentError, "debug: there is no text, only pprof (allowed: 0). go tool pprof and profiler report show it"
+        raise ArgumentError, "debug: only pprof is served, not text (allowed: 0). go tool pprof and profiler report show it as text"
       end
 
       private

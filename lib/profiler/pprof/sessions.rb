@@ -96,7 +96,7 @@ module Profiler
         LOCK.synchronize do
           Sessions.sweep
           mine = OPEN.keys.select { |it| it.owner.equal?(self) }
-          raise Full.new("#{mine.size} profiles are recorded already", seconds_left(mine)) if mine.size >= @most
+          raise Full.new("#{mine.size} profiles are being recorded already", seconds_left(mine)) if mine.size >= @most
 
           OPEN[place] = true
         end

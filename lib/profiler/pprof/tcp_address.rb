@@ -22,7 +22,7 @@ module Profiler
         parts = FORM.match(text)
         host = parts[:six] || parts[:host]
         port = Integer(parts[:port], 10)
-        raise ArgumentError, "address: #{text.inspect} has no host (allowed: as 127.0.0.1:6060)" if host.empty?
+        raise ArgumentError, "address: #{text.inspect} has no host (allowed: HOST:PORT, such as 127.0.0.1:6060)" if host.empty?
         raise ArgumentError, "address: #{text.inspect} has no port from 0 to #{MOST_PORT}" if port > MOST_PORT
 
         @info = Addrinfo.tcp(host, port)
@@ -34,8 +34,8 @@ module Profiler
       # @raise [ArgumentError] if users other than the owner of this process could get profiles
       def demand_permission(token, permit)
         return if token
-        raise ArgumentError, "address: #{self} is no loopback address, and needs token:" unless @info.ipv4_loopback? || @info.ipv6_loopback?
-        raise ArgumentError, "address: #{self} needs token: or permit:, as every user of this machine can connect" unless permit
+        raise ArgumentError, "address: #{self} is not a loopback address, so it needs token:" unless @info.ipv4_loopback? || @info.ipv6_loopback?
+        raise ArgumentError, "address: #{self} needs token: or permit:, because every user of this machine can connect" unless permit
       end
 
       # @return [Socket] that listens

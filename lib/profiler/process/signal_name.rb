@@ -12,7 +12,7 @@ module Profiler
       name = text.upcase.sub(/\ASIG/, "")
       return name if Signal.list.key?(name) && !RESERVED.include?(name)
 
-      raise ArgumentError, "signal: #{text.inspect} is not a signal that can be used (allowed: USR1, USR2, HUP and the like)"
+      raise ArgumentError, "signal: #{text.inspect} is not a signal that can be used (allowed: USR1, USR2, HUP and similar ones)"
     end
   end
 end

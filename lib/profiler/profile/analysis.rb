@@ -57,7 +57,7 @@ module Profiler
 
         # Implements {Profile.diff}.
         def diff(before, after, options)
-          raise ArgumentError, "a side has no profile to compare" if before.empty? || after.empty?
+          raise ArgumentError, "each side needs at least one profile to compare" if before.empty? || after.empty?
 
           found = Native.diff(before, after, options)
           found[:changes].map! { |row| CHANGE.zip(row).to_h }

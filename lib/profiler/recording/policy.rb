@@ -252,11 +252,11 @@ module Profiler
       def number(name, value, allowed)
         return if value.is_a?(Numeric) && value.real? && allowed.cover?(value)
 
-        raise ArgumentError, "#{name}: #{value.inspect} is not a number#{allowed.end ? " from #{allowed.begin} to #{allowed.end}" : " from #{allowed.begin} on"}"
+        raise ArgumentError, "#{name}: #{value.inspect} is not a number#{allowed.end ? " from #{allowed.begin} to #{allowed.end}" : " of #{allowed.begin} or more"}"
       end
 
       def integer(name, value)
-        raise ArgumentError, "#{name}: #{value.inspect} is not an Integer from 1 on" unless value.is_a?(Integer) && value.positive?
+        raise ArgumentError, "#{name}: #{value.inspect} is not a positive Integer" unless value.is_a?(Integer) && value.positive?
       end
     end
   end

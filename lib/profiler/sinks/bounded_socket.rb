@@ -22,7 +22,7 @@ module Profiler
         return read unless read.is_a?(String)
 
         @profiler_left -= read.bytesize
-        raise Net::HTTPBadResponse, "the reply of the engine has no end" if @profiler_left.negative?
+        raise Net::HTTPBadResponse, "the backend's reply is too long" if @profiler_left.negative?
 
         read
       end
@@ -35,7 +35,7 @@ module Profiler
       private
 
       def check_profiler_time
-        raise Net::ReadTimeout, "the engine took too long" if Clock.now > @profiler_till
+        raise Net::ReadTimeout, "the backend took too long" if Clock.now > @profiler_till
       end
     end
   end

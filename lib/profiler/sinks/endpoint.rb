@@ -107,7 +107,7 @@ module Profiler
         user, password = uri.userinfo&.split(":", 2)
         user && [user, password.to_s].map { |it| URI.decode_www_form_component(it.gsub("+", "%2B")) }
       rescue ArgumentError
-        raise ArgumentError, "url: its user or password has a percent sign that is none of an encoded character", cause: nil
+        raise ArgumentError, "url: its user or password has a percent sign that does not begin an encoded character (allowed: %25)", cause: nil
       end
 
       # Builds the request. It accepts no encoding of the reply, because one that cannot be decoded would be an error after the
@@ -131,11 +131,11 @@ module Profiler
       # secret.
       def checked(text)
         text = text.to_s
-        raise ArgumentError, "headers: one has a line break or is no text" if text.match?(/[\r\n\0]/) || !text.valid_encoding?
+        raise ArgumentError, "headers: a name or value has a line break, or is not valid text" if text.match?(/[\r\n\0]/) || !text.valid_encoding?
 
         text
       rescue ArgumentError, EncodingError
-        raise ArgumentError, "headers: one has a line break or is no text", cause: nil
+        raise ArgumentError, "headers: a name or value has a line break, or is not valid text", cause: nil
       end
 
       # Connects to one address of the host after the other, until one responds.

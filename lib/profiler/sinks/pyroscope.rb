@@ -55,7 +55,7 @@ module Profiler
       headers = JSON.parse(text)
       headers.is_a?(Hash) ? headers : raise(JSON::ParserError)
     rescue JSON::ParserError
-      raise ArgumentError, "PYROSCOPE_HTTP_HEADERS is not an object of JSON", cause: nil # what it is, is secret
+      raise ArgumentError, "PYROSCOPE_HTTP_HEADERS is not a JSON object", cause: nil # what it is, is secret
     end
 
     def encode(profile)

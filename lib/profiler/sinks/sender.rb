@@ -165,7 +165,7 @@ module Profiler
 
       # The one that is being sent may arrive, so it stays.
       def drop_oldest
-        lose("it waited for the engine, as did too many newer ones") if @waiting.delete(@waiting.find { |it| !it.equal?(@sending) })
+        lose("it waited for the backend, and too many newer ones came") if @waiting.delete(@waiting.find { |it| !it.equal?(@sending) })
       end
 
       def lose(reason) = @losses.add(as_error(reason))

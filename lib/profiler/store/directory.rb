@@ -27,7 +27,7 @@ module Profiler
       path = path.to_path if path.respond_to?(:to_path)
       raise ArgumentError, "out: #{path.inspect} is not the name of a directory" unless path.is_a?(String) && !path.empty?
       raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.b.split("/").include?("..")
-      raise ArgumentError, "keep: #{keep.inspect} is not an Integer from 1 on" unless keep.is_a?(Integer) && keep.positive?
+      raise ArgumentError, "keep: #{keep.inspect} is not a positive Integer" unless keep.is_a?(Integer) && keep.positive?
 
       @path = File.expand_path(path)
       @extension = FileName::EXTENSIONS.fetch(format.to_s, format.to_s.delete_prefix("."))

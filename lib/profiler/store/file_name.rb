@@ -16,7 +16,7 @@ module Profiler
       # @raise [ArgumentError] for anything else: Ruby would take a number for a descriptor of the app, and close that
       def of(object)
         path = object.respond_to?(:to_path) ? object.to_path : object
-        raise ArgumentError, "#{object.inspect} is not a path (allowed: a String, or what responds to to_path)" unless path.is_a?(String)
+        raise ArgumentError, "#{object.inspect} is not a path (allowed: a String, or an object with to_path)" unless path.is_a?(String)
 
         path
       end

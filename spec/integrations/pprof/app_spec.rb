@@ -33,8 +33,8 @@ RSpec.describe "Profiler::Pprof" do
     RUBY
     text = ["1", "text/plain; charset=utf-8", "UTF-8"]
     expect(answers).to eq(bad: [[400, *text]], unknown: [[404, *text]], methods: [[405, *text]], allow: "GET, HEAD", open: [0, 0], said: [
-      "seconds: \"0\" is not an Integer from 1 to 20\n", "debug: there is no text, only pprof (allowed: 0). go tool pprof and profiler report show it\n",
-      "heap: it is a snapshot, and has no seconds\n", "unknown path (allowed: /profile, /wall, /allocs, /heap, /threads, /metrics)\n"
+      "seconds: \"0\" is not an Integer from 1 to 20\n", "debug: only pprof is served, not text (allowed: 0). go tool pprof and profiler report show it as text\n",
+      "heap: is a snapshot, so seconds: does not apply\n", "unknown path (allowed: /profile, /wall, /allocs, /heap, /threads, /metrics)\n"
     ])
   end
 
@@ -76,7 +76,7 @@ RSpec.describe "Profiler::Pprof" do
   end
 
   it "refuses, without a token, what a page of another site may have caused" do
-    said = match(/\A(\[profiler\] a request for a profile was refused, as a page of another site may have caused it \(Host: "\S+"\); with token: .*\n)+\z/)
+    said = match(/\A(\[profiler\] a request for a profile was refused, because a page of another site may have caused it \(Host: "\S+"\); with token: .*\n)+\z/)
     statuses = run_json(<<~'RUBY', err: said)
       allowed = [{}, { HTTP_HOST: "127.0.0.1:1" }, { HTTP_HOST: "[::1]:1" }, { HTTP_HOST: nil }, { HTTP_HOST: "shop.test" }, { HTTP_HOST: "shop.example", REMOTE_ADDR: "10.0.0.1" },
                  { HTTP_HOST: "shop.example", HTTP_X_FORWARDED_FOR: "10.0.0.1" }, { HTTP_ORIGIN: "http://localhost:3000" }, { HTTP_SEC_FETCH_SITE: "same-origin" },

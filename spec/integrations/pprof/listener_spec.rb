@@ -35,8 +35,8 @@ RSpec.describe "Profiler::Pprof.listen" do
                [6060, { token: TOKEN }], ["", { token: TOKEN }], ["no such socket", {}], ["127.0.0.1:0", { token: TOKEN, concurrency: 0 }], ["/nowhere/at/all.sock", {}]]
       print_json([wrong.map { |address, options| error { Profiler::Pprof.listen(address, **options) } }, own_threads])
     RUBY
-    expect(errors[0][0]).to eq("ArgumentError: address: 127.0.0.1:0 needs token: or permit:, as every user of this machine can connect")
-    expect(errors[0][3]).to eq("ArgumentError: address: 0.0.0.0:0 is no loopback address, and needs token:")
+    expect(errors[0][0]).to eq("ArgumentError: address: 127.0.0.1:0 needs token: or permit:, because every user of this machine can connect")
+    expect(errors[0][3]).to eq("ArgumentError: address: 0.0.0.0:0 is not a loopback address, so it needs token:")
     expect(errors[0].take(13)).to all(match(/\A(ArgumentError|SocketError|Socket::ResolutionError): /))
     expect(errors[0].last).to start_with("Errno::ENOENT: ")
     expect(errors[1]).to eq(0)
@@ -67,7 +67,7 @@ RSpec.describe "Profiler::Pprof.listen" do
   end
 
   it "permits by permit:, which reads the request as Rack has it" do
-    statuses = run_json(<<~'RUBY', err: start_with("[profiler] a request for a profile was refused, as a page of another site"))
+    statuses = run_json(<<~'RUBY', err: start_with("[profiler] a request for a profile was refused, because a page of another site"))
       seen = []
       port = listen(token: nil, permit: ->(env) { seen << env.slice("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "REMOTE_ADDR", "rack.url_scheme", "HTTP_X_A"); env["HTTP_X_A"] == "1, 2" }).address
       statuses = [["X-A: 1", "X-a: 2"], ["X-A: 1"]].map { |lines| status(get(port, "/metrics?a=b", *lines)) }
@@ -138,7 +138,7 @@ RSpec.describe "Profiler::Pprof.listen" do
   end
 
   it "goes on after stray exceptions, and says so where its thread is killed" do
-    said = /\A(\[profiler\] a request for a profile failed: RuntimeError: stray\n)?\[profiler\] nothing listens on 127\.0\.0\.1:\d+ any more, as the thread was killed\n\z/
+    said = /\A(\[profiler\] a request for a profile failed: RuntimeError: stray\n)?\[profiler\] no longer listening on 127\.0\.0\.1:\d+, because the thread was killed\n\z/
     result = run_json(<<~'RUBY', err: match(said))
       listener = listen
       thread = Thread.list.grep(Profiler::BackgroundThread).first

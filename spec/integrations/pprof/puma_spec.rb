@@ -103,7 +103,7 @@ RSpec.describe "Profiler::Pprof in Puma" do
       recording = Array.new(2) { Thread.new { ask(port, "/debug/pprof/profile?seconds=5", bearer) } }
       wait_until { sessions(port) == "2" }
       refused = ask(port, "/debug/pprof/wall?seconds=1", bearer)
-      expect([refused.code, refused["x-go-pprof"], refused.body]).to eq(["503", "1", "2 profiles are recorded already\n"])
+      expect([refused.code, refused["x-go-pprof"], refused.body]).to eq(["503", "1", "2 profiles are being recorded already\n"])
       expect(refused["retry-after"].to_i).to be_between(1, 5)
       expect(recording.map { |it| it.value.code }).to eq(%w[200 200])
       expect(ask(port, "/debug/pprof/profile?seconds=1", bearer).code).to eq("200")

@@ -144,7 +144,7 @@ RSpec.describe "Profiler::Middleware without permission" do
     File.symlink(in_box("elsewhere"), in_box("link"))
     File.write(in_box("file"), "")
     %w[link open file].each do |name|
-      lost = match(/\A\[profiler\] a profile was lost: ArgumentError: out: .*#{name} (is a link|can be written to by others|is no directory)\n\z/)
+      lost = match(/\A\[profiler\] a profile was lost: ArgumentError: out: .*#{name} (is a symbolic link|is writable by others|is not a directory)\n\z/)
       response = run_json(<<~RUBY, env: { "RACK_ENV" => "development" }, err: lost)
         print_json(get(Profiler::Middleware.new(->(env) { [200, {}, ["x"]] }, out: #{in_box(name).inspect})))
       RUBY

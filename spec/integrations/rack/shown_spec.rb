@@ -79,7 +79,7 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
     expect(seen).to eq(
       none: { a: "b", "x-profiler-refused": "no such profile" }, denied: [[{ a: "b" }, ["app"]]] * 2, permitted: true, others: [["app"]] * 6,
       post: '"last" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)', damaged: "profiles in this format cannot be shown",
-      writable: "out: OUT can be written to by others", elsewhere: "no such profile"
+      writable: "out: OUT is writable by others", elsewhere: "no such profile"
     )
   end
 end

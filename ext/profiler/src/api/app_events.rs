@@ -65,12 +65,12 @@ fn give_up_objects(ruby: &Ruby) -> bool {
     if kills {
         sampler::give_up_objects(
             false,
-            "a Ractor was created, which before Ruby 3.3 a hook on allocation kills",
+            "a Ractor was created, and before Ruby 3.3 an allocation hook would crash it",
         );
     } else if allocation::is_tracking() {
         sampler::give_up_objects(
             true,
-            "a Ractor was created, and one that collects garbage does not tell what it frees",
+            "a Ractor was created, and a Ractor that collects garbage does not report what it frees",
         );
     }
     kills

@@ -41,10 +41,10 @@ fn refused_by_system(engine: Engine) -> Option<String> {
         return Some(why.into());
     }
     if sigprof::owner() == Owner::Foreign {
-        return Some("SIGPROF is somebody else's".into());
+        return Some("SIGPROF already has another handler".into());
     }
     if timers::timer_is_foreign(engine) {
-        return Some("ITIMER_PROF is armed by somebody else".into());
+        return Some("ITIMER_PROF is already in use".into());
     }
     let probed = match engine {
         // If stacks are taken later, these timers still request them.
@@ -53,7 +53,7 @@ fn refused_by_system(engine: Engine) -> Option<String> {
             let errno = TimerInfo::refused()?;
             let why = std::io::Error::from_raw_os_error(errno);
             return Some(format!(
-                "the system refuses signals to threads: {why}: see what a container lets through"
+                "the system refuses signals to threads: {why}: check what the container allows"
             ));
         }
         Engine::Perf => perf::probe(),
@@ -63,7 +63,7 @@ fn refused_by_system(engine: Engine) -> Option<String> {
     };
     let errno = probed.err()?;
     let hint = match errno {
-        libc::EACCES | libc::EPERM => ": see kernel.perf_event_paranoid, and what a container lets through",
+        libc::EACCES | libc::EPERM => ": check kernel.perf_event_paranoid, and what the container allows",
         libc::EAGAIN => ": the quota of pending signals is used up, see ulimit -i",
         _ => "",
     };

@@ -42,7 +42,7 @@ impl LiveServer {
         let listener = unsafe { OwnedFd::from_raw_fd(listener) };
         it.server
             .listen(listener)
-            .map_err(|why| error(ruby, "Error", format!("nobody can accept on the control socket: {why}")))
+            .map_err(|why| error(ruby, "Error", format!("cannot accept connections on the control socket: {why}")))
     }
 
     /// Implements `server._wait`: waits for a call, without the GVL. Raises an exception that is delivered to
@@ -98,7 +98,7 @@ impl LiveServer {
             let is_trapped = is_trapped(ruby, signal)?;
             dump_at(&it.server, signal, before, is_trapped)
         };
-        done.map_err(|why| error(ruby, "Error", format!("no signal can print a dump: {why}")))
+        done.map_err(|why| error(ruby, "Error", format!("cannot install a signal that prints a dump: {why}")))
     }
 
     /// Implements `LiveServer._restore_signal`: restores the handler that `_dump_at` replaced.

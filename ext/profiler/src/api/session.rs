@@ -66,7 +66,7 @@ impl Session {
         let config = Arc::new(if bounds.watch { config.without_ticks() } else { config });
         config.check_overhead(ruby, bounds.windows)?;
         if !matches!(*session.lock(), Life::New) {
-            return Err(error(ruby, "Error", "this session has begun already"));
+            return Err(error(ruby, "Error", "this session was started already"));
         }
         let started = sampler::start(ruby, &config, bounds);
         let id = started.map_err(|why| refusal::not_started(ruby, why))?;

@@ -30,7 +30,7 @@ pub(crate) const NEEDED: bool = !HOOKS;
 
 /// The reason why the engine `safepoint` sees no waits there.
 pub(crate) const NEEDS_SIGNALS: &str =
-    "before Ruby 3.3 a wait is seen by interrupting it, and not where Ruby checks its interrupts";
+    "before Ruby 3.3 a wait can be sampled only by interrupting it, not where Ruby checks its interrupts";
 
 /// The wall clock of one thread, whose waits are polled by the ticker and recorded by ticks.
 #[derive(Debug)]

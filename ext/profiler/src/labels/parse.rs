@@ -47,7 +47,7 @@ fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>,
             let name = inspect(name)?;
             return Err(wrong_value(ruby, value, |it| {
                 format!(
-                    "the label {name} cannot be {it} (allowed: String, Symbol, Numeric, true, false, and nil to take it away)"
+                    "the label {name} cannot be {it} (allowed: String, Symbol, Numeric, true, false, and nil to remove it)"
                 )
             }));
         }

@@ -237,7 +237,7 @@ impl Taking {
         // Ruby has no other name for the main thread, and the kernel has that of the program.
         let name = |it: &Asked| (u32::try_from(it.state.native_id()) == Ok(self.pid)).then(|| "main".into());
         let threads = self.threads(&stacks, &names, name);
-        let why = "the GVL was not to be had for a second, so methods have their bare names, and C functions may have none";
+        let why = "could not acquire the GVL within 1 s: methods are shown without their classes, and C functions may have no name";
         self.dump(ruby, threads, false, vec![why.into()])
     }
 
@@ -278,7 +278,7 @@ impl Taking {
         }
         if let Some(errno) = TimerInfo::refused() {
             let why = std::io::Error::from_raw_os_error(errno);
-            notes.push(format!("the system refuses signals to threads ({why}), so those that run cannot be asked where they are"));
+            notes.push(format!("the system refuses signals to threads ({why}), so running threads cannot be asked where they are"));
         }
         let mut dump = Dump {
             pid: self.pid,
@@ -349,7 +349,7 @@ fn why_missing(it: &Asked) -> &'static str {
         State::Gc => "it collects garbage",
         State::Blocked => "it is blocked in C code, and answers when that returns",
         State::Waiting if before_3_3::NEEDED => "it is in a call that a signal would end early",
-        _ if it.is_there() && NEEDS_LINUX.is_some() => "only on Linux can it be asked without the GVL",
+        _ if it.is_there() && NEEDS_LINUX.is_some() => "without the GVL it can be asked only on Linux",
         _ if it.is_there() => "it did not answer",
         _ => "it has ended",
     }

@@ -65,7 +65,7 @@ pub(super) fn either(
     [first, second]: [(&str, Option<Value>); 2],
 ) -> Result<Option<Value>, Error> {
     if first.1.is_some() && second.1.is_some() {
-        let message = format!("{}: and {}: say the same thing: pass one of them", first.0, second.0);
+        let message = format!("{}: and {}: mean the same: pass only one of them", first.0, second.0);
         return Err(argument_error(ruby, message));
     }
     Ok(first.1.or(second.1))

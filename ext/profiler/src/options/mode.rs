@@ -64,7 +64,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
         return why_not(inspect(value)?, why, ":cpu, :wall");
     }
     if measures.heap && !vm::events::GLOBAL_FREES && vm::process::has_ractors(ruby)? {
-        let why = "there are Ractors, and one that collects garbage does not tell what it frees";
+        let why = "there are Ractors, and a Ractor that collects garbage does not report what it frees";
         return why_not(inspect(value)?, why, ":cpu, :wall, :allocations");
     }
     Ok(Measures { runnable: measures.wall && !before_3_3::NEEDED, ..measures })
@@ -77,7 +77,7 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
 pub(crate) fn no_objects(ruby: &Ruby) -> Result<Option<&'static str>, Error> {
     let kills = vm::allocations::HOOK_KILLS_RACTORS && vm::process::has_ractors(ruby)?;
     Ok(kills.then_some(
-        "there are Ractors, and before Ruby 3.3 a hook on allocation kills a process that has some",
+        "there are Ractors, and before Ruby 3.3 an allocation hook crashes a process that has any",
     ))
 }
 
@@ -107,6 +107,6 @@ pub(super) fn only_with<const N: usize>(
 ) -> Result<(), Error> {
     match options.into_iter().find_map(|(name, value)| Some((name, value?))) {
         None => Ok(()),
-        Some((name, value)) => Err(wrong_value(ruby, value, |it| format!("{name}: {it} is for {what}"))),
+        Some((name, value)) => Err(wrong_value(ruby, value, |it| format!("{name}: {it} applies to {what}"))),
     }
 }

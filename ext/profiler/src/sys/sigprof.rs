@@ -1,7 +1,7 @@
 //! The handler of SIGPROF: none, ours, or that of other code.
 //!
 //! A process has one handler of SIGPROF and one process timer, and each can have one owner. A session refuses
-//! to start if SIGPROF has a handler that is not ours, and with the engine `setitimer` also if the timer of
+//! to start if SIGPROF already has a handler, and with the engine `setitimer` also if the timer of
 //! the process is already armed. A second copy of the extension refuses to load.
 //!
 //! The app's `trap("PROF")` is noticed before it happens (`lib/profiler/process/interop.rb`). The collector

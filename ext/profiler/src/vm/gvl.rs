@@ -143,12 +143,12 @@ pub(crate) unsafe fn make_key() {
 #[cfg(ruby_gte_3_3)]
 pub(crate) unsafe fn unavailable() -> Option<&'static str> {
     if super::process::shares_native_threads() {
-        return Some("with RUBY_MN_THREADS Ruby threads share native ones");
+        return Some("with RUBY_MN_THREADS, Ruby threads share native threads");
     }
     // SAFETY: the caller holds the GVL.
     unsafe { make_key() };
     (raw::KEY.load(Ordering::Relaxed) == 0).then_some(
-        "other tools have taken all keys of the VM for their tags, or other Ractors ran before the profiler was loaded",
+        "the VM has no key left for thread data: other tools use all of them, or other Ractors ran before the profiler was loaded",
     )
 }
 

@@ -34,16 +34,16 @@ pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Result<Option<String>, Error> {
 fn why_unsafe(ruby: &Ruby) -> Result<Option<String>, Error> {
     let version = text_of(ruby, c"RUBY_VERSION");
     if version == "3.2.0" {
-        return Ok(Some("Ruby 3.2.0 crashes when a stack is walked at the wrong instant".into()));
+        return Ok(Some("Ruby 3.2.0 crashes if a stack is walked at the wrong instant".into()));
     }
     // ZJIT of Ruby 4.0 fills a frame before it moves to it, and notes its place before it calls. Later
     // versions leave parts unwritten.
     if cfg!(ruby_gt_4_0) && jit(ruby, c"ZJIT")? {
-        return Ok(Some(format!("ZJIT's frames of Ruby {version} were not tried at every instant")));
+        return Ok(Some(format!("ZJIT of Ruby {version} was not tested with walks at any instruction")));
     }
     if !cfg!(ruby_gte_3_3) && jit(ruby, c"YJIT")? {
         return Ok(Some(format!(
-            "YJIT of Ruby {version} moves its frames before it fills them (mended in 3.3)"
+            "YJIT of Ruby {version} moves its frames before it fills them (fixed in 3.3)"
         )));
     }
     Ok(None)

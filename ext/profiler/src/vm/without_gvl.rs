@@ -259,6 +259,6 @@ pub(crate) fn without_gvl<T: Send + 'static>(
     match result {
         Some(Ok(result)) => Ok(result),
         Some(Err(panic)) => resume_unwind(panic),
-        None => Err(error(ruby, "Error", "the work was done and gave nothing (please report this)")),
+        None => Err(error(ruby, "Error", "the work finished without a result (please report this)")),
     }
 }

@@ -35,7 +35,7 @@ fn why_coarse(profile: &Profile) -> &'static str {
     match &*profile.meta.engine {
         "thread_timer" | "setitimer" => "this kernel's CPU timers are no finer",
         "safepoint" => "samples are taken only where Ruby checks for interrupts",
-        _ => "sampling may take a fifth of a thread's time and no more",
+        _ => "sampling may use at most a fifth of a thread's time",
     }
 }
 
@@ -113,16 +113,16 @@ pub(super) fn caveats(profile: &Profile) -> Vec<String> {
     // Some timers are always late, and a few are not worth a line.
     let missed = if counts.overrun > counts.captured / 20 { counts.overrun } else { 0 };
     let kinds = [
-        (missed, "sample", "fewer than requested, as timers were late; sums of time are right all the same"),
-        (counts.late, "tick", "came after the end, and ignored"),
+        (missed, "sample", "fewer than requested, because timers were late; the sums of time are still right"),
+        (counts.late, "tick", "ignored, because the session had ended"),
         (
             counts.waits_interrupted,
             "wait",
-            "interrupted to sample them: Ruby itself goes on waiting, a C library may see EINTR",
+            "interrupted to sample them: Ruby itself continues to wait, a C library may see EINTR",
         ),
-        (counts.truncated, "stack", "cut for being too deep"),
-        (counts.threads_refused, "thread", "not profiled: no slot or no timer for it"),
-        (counts.foreign, "signal", "passed over, not the profiler's own"),
+        (counts.truncated, "stack", "cut at the depth limit"),
+        (counts.threads_refused, "thread", "not profiled, because there was no slot or no timer"),
+        (counts.foreign, "signal", "sent by others, and ignored"),
     ];
     let occurred = kinds.into_iter().filter(|(number, ..)| *number > 0);
     let occurred = occurred.map(|(number, noun, what)| format!("{} {what}", counted(number, noun)));
@@ -136,7 +136,7 @@ fn unseen(profile: &Profile) -> Option<String> {
     let all_ns = unseen_ns.saturating_add(profile.total().get(SampleType::Cpu));
     (unseen_ns >= 20_000_000 && unseen_ns > all_ns / 50).then(|| {
         let (time, share) = (duration(unseen_ns), percent(unseen_ns, all_ns));
-        format!("{time} of CPU ({share}) is not in it: other Ractors, or threads that are not Ruby's")
+        format!("{time} of CPU ({share}) is not in this profile: other Ractors, or threads that are not Ruby's")
     })
 }
 
@@ -161,7 +161,7 @@ pub(super) fn timeline(profile: &Profile) -> Option<String> {
     let kept = counted(timeline.len() as u64, "event");
     Some(match timeline.dropped() {
         0 => kept,
-        dropped => format!("{kept}; {} before them were too many", counted(dropped, "event")),
+        dropped => format!("{kept}; {} before them were discarded", counted(dropped, "event")),
     })
 }
 

@@ -53,13 +53,13 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
             round_duration(requested_ns),
             count(time_ns / ns)
         ),
-        None if coarse => "samples come more seldom here than requested, so let it run longer".into(),
+        None if coarse => "samples are less frequent here than requested, so run longer".into(),
         None => "repeat the work many times, or run longer".into(),
     };
     let elsewhere = cpu && !measured(SampleType::Wall);
     let elsewhere =
         elsewhere && profile.meta.duration_ns / 2 > time_ns.max(FEW_SAMPLES.saturating_mul(requested_ns));
-    let hint = if elsewhere { "; most of the time it did not run, and mode wall shows why" } else { "" };
+    let hint = if elsewhere { "; most of the time it was not running: mode wall shows why" } else { "" };
     Some(TooShort { sentence: format!("{had}, too few to rely on: {advice}{hint}"), interval_ns })
 }
 

@@ -56,7 +56,7 @@ impl Request {
             action => {
                 let action: String = action.chars().take(40).collect();
                 return Err(format!(
-                    "{action:?} is no request (allowed: who, dump, {})",
+                    "{action:?} is not a request (allowed: who, dump, {})",
                     Self::OF_RUBY.join(", ")
                 ));
             }
@@ -98,7 +98,7 @@ mod tests {
         let refused = Request::parse(br#"{"do":"eval"}"#).unwrap_err();
         assert_eq!(
             refused,
-            "\"eval\" is no request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions, memory, trace, tracing, traced)"
+            "\"eval\" is not a request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions, memory, trace, tracing, traced)"
         );
         // Deep nesting must not overflow the stack.
         let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));

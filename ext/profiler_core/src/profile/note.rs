@@ -101,42 +101,42 @@ impl Note {
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
-            Self::RecordingEnded { why } => format!("{why}: nothing was recorded from then on"),
-            Self::ObjectsEnded { why } => format!("{why}: no object was sampled from then on"),
+            Self::RecordingEnded { why } => format!("recording stopped before the end: {why}"),
+            Self::ObjectsEnded { why } => format!("objects were not sampled to the end: {why}"),
             Self::LiveObjectsUntracked { objects } => {
-                format!("too many objects were live at once: {objects} sampled ones count as allocated only")
+                format!("too many live objects: {objects} sampled ones are counted as allocated only")
             }
             Self::IntervalWidened { ns } => {
-                format!("its ticks were up to {} apart, to keep max_overhead", duration(*ns))
+                format!("its ticks were up to {} apart, to stay within max_overhead", duration(*ns))
             }
             Self::ObjectWindows { ns, of_ns } => {
                 format!(
-                    "objects were sampled in {} of {}, to keep max_overhead",
+                    "objects were sampled for {} of {}, to stay within max_overhead",
                     duration(*ns),
                     duration(*of_ns)
                 )
             }
             Self::LabelsRefused { times } => {
-                format!("too many different sets of labels: {times} times they became (other)")
+                format!("too many different sets of labels: recorded as (other) {times} times")
             }
             Self::SpansRefused { times } => {
-                format!("too many different spans: {times} times one was left out")
+                format!("too many different spans: left out {times} times")
             }
             Self::StacksRefused { times } => {
-                format!("too many different stacks: {times} times the rest of one became (other)")
+                format!("too many different stacks: cut at (other) {times} times")
             }
             Self::MarkersRefused { markers } => {
                 format!("too many markers: the last {markers} were left out")
             }
             Self::OtherEngine { engine, requested } => {
-                format!("engine {engine} was used: the system refused {requested}, or other sessions used {engine}")
+                format!("engine {engine} was used, because the system refused {requested} or other sessions used {engine}")
             }
             Self::NoThreadTimers { engine } => {
-                format!("the system gave no timer for each thread, so {engine} was used")
+                format!("the system refused a timer for each thread, so {engine} was used")
             }
             Self::FewDescriptors {} => {
-                "file descriptors are few (ulimit -n), so some threads had the kernel's \
-                timers in place of perf, which tick less often"
+                "there are few file descriptors (ulimit -n), so some threads had the kernel's \
+                timers instead of perf, which tick less often"
                     .into()
             }
             Self::KernelTimeUnseen {} => {
@@ -146,22 +146,22 @@ impl Note {
             }
             Self::WalkedAtSafepoints { why } => {
                 let why = why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-                format!("stacks were taken where Ruby checks its interrupts, so time leans towards those points{why}")
+                format!("stacks were sampled only where Ruby checks its interrupts, so time is biased towards those points{why}")
             }
             Self::WaitsSampled {} => {
-                "before Ruby 3.3 waits are sampled, by a few signals each that can end a \
-                system call with EINTR; waiting for the GVL is waiting, for it cannot be told apart"
+                "before Ruby 3.3 waits are sampled by signals, which can end a system call with \
+                EINTR; waits for the GVL cannot be distinguished from other waits"
                     .into()
             }
             Self::NativeThreadsShared {} => {
-                "RUBY_MN_THREADS: Ruby threads share native ones, and the threads here are the native ones"
+                "RUBY_MN_THREADS is set: Ruby threads share native threads, and the threads here are the native ones"
                     .into()
             }
             Self::OtherRactors {} => {
-                "threads of other Ractors are not in this profile, nor are the objects that they made".into()
+                "this profile has neither the threads of other Ractors nor the objects that they allocated".into()
             }
             Self::NewerRuby { newest } => {
-                format!("this Ruby is newer than the newest that profiler was tested with ({newest}); its self-check passed")
+                format!("this Ruby is newer than the newest one that profiler was tested with ({newest}); its self-check passed")
             }
             Self::CollectorFailed {} => {
                 "the collector thread failed, so the ring may have been full (please report this)".into()
@@ -177,7 +177,7 @@ impl Note {
                 format!("its {name} ({unit}) is shown as {of}")
             }
             Self::Column { name, unit, shown_as: None } => {
-                format!("its {name} ({unit}) has no place here and is left out")
+                format!("its {name} ({unit}) has no equivalent here and is left out")
             }
             Self::Text(sentence) => sentence.clone(),
         }
@@ -249,12 +249,12 @@ mod tests {
         ];
         Note::merge(&mut notes, &more);
         let expected = [
-            "too many different sets of labels: 7 times they became (other)",
+            "too many different sets of labels: recorded as (other) 7 times",
             "focus a: 35.0% of cpu",
             &Note::FewDescriptors {}.sentence(),
             "focus b: 10.0% of cpu",
             "too many markers: the last 1 were left out",
-            "objects were sampled in 3.00 s of 6.00 s, to keep max_overhead",
+            "objects were sampled for 3.00 s of 6.00 s, to stay within max_overhead",
         ];
         assert_eq!(notes.iter().map(Note::sentence).collect::<Vec<_>>(), expected);
     }

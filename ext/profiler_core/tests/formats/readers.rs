@@ -34,7 +34,7 @@ fn folded_stacks() {
     );
     assert_eq!(read(&gzip(b"a 1\n")).unwrap().total().get(SampleType::Samples), 1);
     assert_eq!(refusal("a;b 1\na;b\n"), "a damaged profile: line 2 has no number at its end");
-    assert_eq!(refusal("a 9223372036854775807\nb 1\n"), "a damaged profile: its samples weigh too much");
+    assert_eq!(refusal("a 9223372036854775807\nb 1\n"), "a damaged profile: the sum of its weights is too large");
 }
 
 #[test]
@@ -60,21 +60,21 @@ fn speedscope_sampled_and_evented() {
     );
 
     let bad = |one: &str| refusal(&format!("{{{shared},\"profiles\":[{one}]}}"));
-    assert_eq!(bad(&sampled.replace("[0,1]", "[0,2]")), "a damaged profile: a frame that is none of 2");
+    assert_eq!(bad(&sampled.replace("[0,1]", "[0,2]")), "a damaged profile: a frame that is not one of 2");
     assert_eq!(
         bad(&sampled.replace("1.5,", "")),
-        "a damaged profile: a profile has not one weight for each sample"
+        "a damaged profile: a profile does not have one weight per sample"
     );
-    assert_eq!(bad(&sampled.replace("1.5", "-1")), "a damaged profile: a sample weighs less than nothing");
+    assert_eq!(bad(&sampled.replace("1.5", "-1")), "a damaged profile: a sample has a negative weight");
     assert_eq!(
         bad(&evented.replace("13", "9")),
-        "a damaged profile: its events are not in the order of time"
+        "a damaged profile: its events are not ordered by time"
     );
     let crossed = evented.replace(r#""C","frame":1"#, r#""C","frame":0"#);
-    assert_eq!(bad(&crossed), "a damaged profile: an event closes a frame that is not the last opened");
+    assert_eq!(bad(&crossed), "a damaged profile: an event closes a frame that was not opened last");
     assert_eq!(
         bad(&sampled.replace("milliseconds", "hours")),
-        "a damaged profile: a profile in \"hours\", which is no unit of speedscope"
+        "a damaged profile: a profile in \"hours\", which is not a unit of speedscope"
     );
 }
 
@@ -99,7 +99,7 @@ fn stackprof() {
         [row("b", "", 2), row("a", "", 1)]
     );
     let cut = file("cpu", "").replace("1,140,1]", "1,140]");
-    assert_eq!(refusal(&cut), "a damaged profile: its raw samples end in the midst of one");
+    assert_eq!(refusal(&cut), "a damaged profile: its raw samples end in the middle of one");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn states_and_labels() {
         (24_000_000, 4711, &["wall".to_owned()][..])
     );
     let expected =
-        ["read from the JSON of rperf: without lines and names of threads", "rperf dropped 2 samples"];
+        ["read from rperf's JSON, which has no lines and no names of threads", "rperf dropped 2 samples"];
     assert_eq!(meta.sentences(), expected);
 }
 
@@ -84,7 +84,7 @@ fn cpu_time_and_several_processes() {
         profile.meta.sentences()[1..3],
         [
             "rperf measures garbage collection by the wall clock, here it is part of cpu as it is there",
-            "its processes number their threads alike: what is shown as one thread is one of each (--by %pid)",
+            "its processes number their threads alike: what is shown as one thread is a thread of each (--by %pid)",
         ]
     );
 }
@@ -113,7 +113,7 @@ fn samples_that_are_not_summed_up() {
 fn damage_is_named() {
     let sample = |it: Value| refusal(&changed(|file| file["aggregated_samples"] = json!([it])));
     let a = json!([["a.rb", "a"]]);
-    assert_eq!(sample(json!([a, -1, 1, 0])), "a damaged profile: a sample weighs less than nothing");
+    assert_eq!(sample(json!([a, -1, 1, 0])), "a damaged profile: a sample has a negative weight");
     assert_eq!(sample(json!([a, 1, 1, 6])), "a damaged profile: set 6 of 6 sets of labels");
     for bad in
         [json!([]), json!([a]), json!([a, 1.5]), json!([[["a.rb"]], 1]), json!([[[1, 2]], 1]), json!(1)]
@@ -123,7 +123,7 @@ fn damage_is_named() {
     }
     let much = json!([[a, i64::MAX], [a, 1]]);
     let error = refusal(&changed(|file| file["aggregated_samples"] = much));
-    assert_eq!(error, "a damaged profile: its samples weigh too much");
+    assert_eq!(error, "a damaged profile: the sum of its weights is too large");
     let error = refusal(&changed(|file| file["mode"] = "object".into()));
     assert_eq!(error, "a damaged profile: the mode \"object\" (allowed: cpu, wall)");
     assert!(refusal(&SHOP[..SHOP.len() - 9]).starts_with("a profile that was cut short"));

@@ -56,7 +56,7 @@ fn the_timeline_precedes_all_other_fields() {
     let dump = wire::dump(&wire::unpack(&packed(&timed())));
     let (first, rest) = dump.split_once('\n').unwrap();
     assert_golden("timeline.txt", &format!("{first}\n"));
-    let comment = "\"timeline: 4 events; 3 events before them were too many\"";
+    let comment = "\"timeline: 4 events; 3 events before them were discarded\"";
     assert!(rest.contains(comment));
     let plain = wire::dump(&wire::unpack(&packed(&example())));
     assert_eq!(rest.lines().filter(|it| !it.contains(comment)).count(), plain.lines().count());

@@ -71,7 +71,7 @@ fn functions_and_header() {
         meta.sentences(),
         [
             "read from a file of vernier: a sample weighs the time until the next one of its thread, the last one mean intervals",
-            "its alloc_objects are the sampled objects: it does not say how many each is one of",
+            "its alloc_objects are the sampled objects: it does not say how many each one stands for",
         ]
     );
 }
@@ -140,22 +140,22 @@ fn damage_is_named() {
         }))
     };
     for (at, to, expected) in [
-        (&["samples", "weight"][..], json!([1]), "a thread has not one weight for each sample"),
-        (&["samples", "weight"], json!([1, -1, 1, 1]), "a sample weighs less than nothing"),
-        (&["samples", "weight"], json!([1, null, 1, 1]), "a sample weighs less than nothing"),
-        (&["samples", "weight"], json!([1, 1e300, 1, 1]), "its samples weigh too much"),
-        (&["samples", "time"], json!([]), "a thread has not one time for each sample"),
-        (&["samples", "time"], json!([1]), "a thread has not one time for each sample"),
-        (&["samples", "time"], json!([2, 1, 3, 4]), "its samples are not in the order of time"),
-        (&["samples", "time"], json!([2, null, 3, 4]), "its samples are not in the order of time"),
-        (&["samples", "time"], json!([0, 1, 2, 1e300]), "its samples weigh too much"),
+        (&["samples", "weight"][..], json!([1]), "a thread does not have one weight per sample"),
+        (&["samples", "weight"], json!([1, -1, 1, 1]), "a sample has a negative weight"),
+        (&["samples", "weight"], json!([1, null, 1, 1]), "a sample has a negative weight"),
+        (&["samples", "weight"], json!([1, 1e300, 1, 1]), "the sum of its weights is too large"),
+        (&["samples", "time"], json!([]), "a thread does not have one time per sample"),
+        (&["samples", "time"], json!([1]), "a thread does not have one time per sample"),
+        (&["samples", "time"], json!([2, 1, 3, 4]), "its samples are not ordered by time"),
+        (&["samples", "time"], json!([2, null, 3, 4]), "its samples are not ordered by time"),
+        (&["samples", "time"], json!([0, 1, 2, 1e300]), "the sum of its weights is too large"),
         (&["samples", "stack"], json!([1, 4, 99, 1]), "stack 99 of 6"),
         (
             &["samples", "weightType"],
             json!("hours"),
-            "samples in \"hours\", which is no unit of the Firefox Profiler",
+            "samples in \"hours\", which is not a unit of the Firefox Profiler",
         ),
-        (&["stackTable", "prefix"], json!([null, 1, 0, 2, 2, 0]), "a stack is not behind its caller"),
+        (&["stackTable", "prefix"], json!([null, 1, 0, 2, 2, 0]), "a stack comes before its caller"),
         (&["stackTable", "frame"], json!([0, 9, 2, 3, 4, 5]), "frame 9 of 6"),
         (&["frameTable", "func"], json!([0, 9, 2, 3, 3, 1]), "function 9 of 4"),
         (&["funcTable", "name"], json!([0, 99, 2, 3]), "string 99 of 8"),

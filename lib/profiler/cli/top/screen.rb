@@ -19,15 +19,15 @@ module Profiler
         m  methods               o  sort by self or total weight
         l  lines                 y  the next sample type
         t  threads               /  filter by a part of the name or place
-        s  states                p  pause, and go on
+        s  states                p  pause, or resume    
         c  classes of objects    w  write what was seen to a file
         b  the next label        d  a dump of all threads
 
         Up and down select, Enter shows callers, callees and lines of a method,
         Esc goes back, q quits.
 
-        The table has the last window. Waits of threads that did nothing else
-        in it are left out.
+        The table shows the last window. Threads that only waited in it are
+        left out.
       TEXT
       KEYS = "mltscb rows  o sort  y type  / filter  Enter open  p pause  w write  d dump  h q"
       ROWS = { "m" => "methods", "l" => "lines", "t" => "thread", "s" => "state", "c" => "class" }.freeze
@@ -182,7 +182,7 @@ module Profiler
       def open_method
         with_window do
           name, place, _total, _own, function = rows[@selected]
-          function ? (@shown, @method = :method, [name, place]) : @message = "only methods can be opened (m)"
+          function ? (@shown, @method = :method, [name, place]) : @message = "only methods can be opened: press m to list them"
         end
       end
 

@@ -97,7 +97,7 @@ module Profiler
         name = SignalName.of(text)
         return name unless FINAL.include?(name)
 
-        raise ArgumentError, "signal: #{text.inspect} ends the process (allowed: USR1, USR2, URG and the like; at: is for ends)"
+        raise ArgumentError, "signal: #{text.inspect} would end the process (allowed: USR1, USR2, URG and similar ones; to save when the process ends, pass at:)"
       end
 
       def watch_signal(flight)

@@ -26,7 +26,7 @@ module Stress
           end
           done += 1
         rescue Profiler::Control::Client::Failed => e
-          raise unless e.message.match?(/sessions run already|does not run|no session runs|busy|too many/)
+          raise unless e.message.match?(/sessions are running already|does not run|no session runs|busy|too many/)
         end
       end
     rescue StandardError => e

@@ -18,11 +18,11 @@ impl Profile {
     /// Compares two sides; takes the options `type total absolute`.
     fn compared(ruby: &Ruby, before: RArray, after: RArray, options: RHash) -> Result<Diff, Error> {
         let (before, after) = (work::all(before)?, work::all(after)?);
-        let first = after.first().ok_or_else(|| argument_error(ruby, "nothing to compare"))?;
+        let first = after.first().ok_or_else(|| argument_error(ruby, "no profiles to compare"))?;
         let of = options::sample_type(ruby, first, options)?;
         if let Some(other) = before.iter().chain(&after).find(|it| !it.sample_types.contains(&of)) {
             let has: Vec<&str> = other.sample_types.iter().map(|it| it.name_and_unit().0).collect();
-            let message = format!("not all have {} (one has {})", of.name_and_unit().0, has.join(", "));
+            let message = format!("not all profiles have {} (one has {})", of.name_and_unit().0, has.join(", "));
             return Err(argument_error(ruby, message));
         }
         let compare = Compare {
@@ -136,7 +136,7 @@ impl Profile {
         options: RHash,
     ) -> Result<RString, Error> {
         let (before, after) = (work::all(before)?, work::all(after)?);
-        let first = after.first().ok_or_else(|| argument_error(ruby, "nothing to compare"))?;
+        let first = after.first().ok_or_else(|| argument_error(ruby, "no profiles to compare"))?;
         let format_options = options::of_formats(ruby, first, options)?;
         let names = |side| options::option::<Vec<String>>(ruby, options, side);
         let names = [names("before")?.unwrap_or_default(), names("after")?.unwrap_or_default()];

@@ -9,7 +9,7 @@ use crate::vm::exceptions::error;
 
 /// Returns the exception for a session that was stopped or discarded.
 pub(super) fn stopped_error(ruby: &Ruby) -> Error {
-    error(ruby, "NotRunning", "this session has been stopped already")
+    error(ruby, "NotRunning", "this session was stopped already")
 }
 
 /// Returns the exception for a session of another process.
@@ -19,7 +19,7 @@ pub(super) fn orphaned_error(ruby: &Ruby) -> Error {
 }
 
 const HANDLER_TAKEN: &str =
-    "SIGPROF has a handler that is not ours: another profiler, or trap(\"PROF\") in the app";
+    "SIGPROF already has a handler: another profiler, or trap(\"PROF\") in the app";
 
 /// Implements `Native.refusal`: returns why no session could start now, as far as that is known without
 /// trying.
@@ -40,13 +40,13 @@ fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
         Refusal::EngineTaken(engine) => error(
             ruby,
             "Unsupported",
-            format!("sessions are running with engine :{}, and there is one at a time", engine.name()),
+            format!("other sessions are running with engine :{}, and a process can use only one engine at a time", engine.name()),
         ),
         Refusal::NoThreads => argument_error(ruby, "threads: none of these is alive"),
         Refusal::TimerTaken => error(
             ruby,
             "Unsupported",
-            "the timer of the process (ITIMER_PROF) is armed already: another profiler",
+            "the timer of the process (ITIMER_PROF) is already in use, probably by another profiler",
         ),
         Refusal::HandlerTaken => error(ruby, "Unsupported", HANDLER_TAKEN),
         Refusal::NoTimer(errno) => {
@@ -60,7 +60,7 @@ fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
         }
         Refusal::NoMemory => error(ruby, "Unsupported", "no memory for the table of live objects (12 MiB)"),
         Refusal::NoCollector(reason) => {
-            error(ruby, "Unsupported", format!("no thread for the collector: {reason}"))
+            error(ruby, "Unsupported", format!("cannot start the collector thread: {reason}"))
         }
     }
 }

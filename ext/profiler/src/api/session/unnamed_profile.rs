@@ -23,7 +23,7 @@ use profiler_core::ticking::engine::Engine;
 
 /// The note in each profile from macOS.
 const EXPERIMENTAL: &str =
-    "macOS is an experiment: profiler was compiled for it, and never run there by its authors";
+    "macOS support is experimental: profiler was compiled for it, but its authors have never run it there";
 
 /// A result whose functions have no names yet.
 #[derive(Debug)]

@@ -164,7 +164,7 @@ fn weights(row: &messages::Sample, columns: &[Column]) -> Result<Weights, Error>
         let value = row.value.get(column.place).copied();
         let value =
             value.ok_or_else(|| Error::malformed("a sample has not one value for each sample type"))?;
-        let less = |_| Error::malformed("a sample weighs less than nothing: differences cannot be read");
+        let less = |_| Error::malformed("a sample has a negative weight: differences cannot be read");
         weights.set(column.of, u64::try_from(value).map_err(less)?.saturating_mul(column.scale));
     }
     Ok(weights)

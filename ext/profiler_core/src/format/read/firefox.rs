@@ -194,7 +194,7 @@ impl<'file> Reader<'file> {
             Some("bytes") => (SampleType::AllocSpace, 1.0),
             Some(other) => {
                 return Err(Error::malformed(format!(
-                    "samples in {other:?}, which is no unit of the Firefox Profiler"
+                    "samples in {other:?}, which is not a unit of the Firefox Profiler"
                 )))
             }
         };
@@ -269,7 +269,7 @@ impl<'file> Reader<'file> {
         if self.has_allocations {
             let text = match origin {
                 Origin::Vernier => {
-                    "its alloc_objects are the sampled objects: it does not say how many each is one of"
+                    "its alloc_objects are the sampled objects: it does not say how many each one stands for"
                 }
                 Origin::Ours | Origin::Other => "its allocations beside the samples are left out",
             };

@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     if is_prose && !is_folded {
         return Err(Error::NotAProfile);
     }
-    let format = "folded stacks, which do not say what they count: it is taken for samples".into();
+    let format = "folded stacks, which do not say what they count: assumed to be samples".into();
     let notes = vec![Note::ReadFrom { format }];
     Ok(builder.finish(vec![SampleType::Samples], Meta { notes, ..Meta::default() }))
 }

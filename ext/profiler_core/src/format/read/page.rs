@@ -23,5 +23,5 @@ pub(in crate::format) fn file_in(page: &str) -> Result<Option<Vec<u8>>, Error> {
     let Some((_, rest)) = page.split_once(FILE[0]) else { return Ok(None) };
     let (file, _) = rest.split_once(FILE[1]).ok_or(Error::Truncated)?;
     let decoded = STANDARD.decode(file.trim());
-    decoded.map(Some).map_err(|error| Error::malformed(format!("its bytes are no base64 ({error})")))
+    decoded.map(Some).map_err(|error| Error::malformed(format!("its bytes are not base64 ({error})")))
 }

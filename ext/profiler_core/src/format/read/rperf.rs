@@ -64,9 +64,9 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         for function in functions.iter().rev() {
             let frame = frames.get(function.index()).copied();
             stack =
-                Some(builder.call(stack, frame.ok_or_else(|| Error::malformed("a frame that is none"))?)?);
+                Some(builder.call(stack, frame.ok_or_else(|| Error::malformed("a frame that does not exist"))?)?);
         }
-        let less = |_| Error::malformed("a sample weighs less than nothing");
+        let less = |_| Error::malformed("a sample has a negative weight");
         let weight = u64::try_from(row.weight).map_err(less)?;
         let Some(stack) = stack else { continue };
         let Labels { state, labels } = label_sets.labels(row.label_set, row.state, &mut builder.budget)?;
@@ -121,14 +121,14 @@ fn frames(functions: &[Named<'_>], builder: &mut Builder) -> Result<Vec<FrameId>
 
 fn notes(file: &File<'_>, wall_in_cpu: bool) -> Vec<Note> {
     let mut notes =
-        vec![Note::ReadFrom { format: "the JSON of rperf: without lines and names of threads".into() }];
+        vec![Note::ReadFrom { format: "rperf's JSON, which has no lines and no names of threads".into() }];
     let mut add = |text: String| notes.push(Note::Text(text));
     if wall_in_cpu {
         add("rperf measures garbage collection by the wall clock, here it is part of cpu as it is there"
             .into());
     }
     if file.process_count.is_some_and(|it| it > 1) {
-        add("its processes number their threads alike: what is shown as one thread is one of each (--by %pid)".into());
+        add("its processes number their threads alike: what is shown as one thread is a thread of each (--by %pid)".into());
     }
     let dropped = [file.dropped_samples, file.dropped_aggregation].into_iter().flatten();
     let dropped = dropped.fold(0, u64::saturating_add);

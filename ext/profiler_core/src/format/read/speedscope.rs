@@ -163,7 +163,7 @@ fn of_unit(unit: &str) -> Result<SampleType, Error> {
         "nanoseconds" | "microseconds" | "milliseconds" | "seconds" => Ok(SampleType::Wall),
         "bytes" => Ok(SampleType::AllocSpace),
         "none" | "" => Ok(SampleType::Samples),
-        other => Err(Error::malformed(format!("a profile in {other:?}, which is no unit of speedscope"))),
+        other => Err(Error::malformed(format!("a profile in {other:?}, which is not a unit of speedscope"))),
     }
 }
 
@@ -187,7 +187,7 @@ struct Sink<'reader> {
 impl Sink<'_> {
     fn sampled(&mut self, one: &One) -> Result<(), Error> {
         if one.weights.len() != one.samples.ends.len() {
-            return Err(Error::malformed("a profile has not one weight for each sample"));
+            return Err(Error::malformed("a profile does not have one weight per sample"));
         }
         let mut begin = 0;
         for (end, weight) in one.samples.ends.iter().zip(&one.weights) {
@@ -206,7 +206,7 @@ impl Sink<'_> {
         let (mut stack, mut last) = (None, one.start);
         for event in &one.events {
             if event.at < last {
-                return Err(Error::malformed("its events are not in the order of time"));
+                return Err(Error::malformed("its events are not ordered by time"));
             }
             self.add(stack, event.at - last)?;
             last = event.at;
@@ -216,7 +216,7 @@ impl Sink<'_> {
                     let open = stack.and_then(|it| self.builder.node(it));
                     let open = open.filter(|it| self.frames.get(event.frame as usize) == Some(&it.frame));
                     open.ok_or_else(|| {
-                        Error::malformed("an event closes a frame that is not the last opened")
+                        Error::malformed("an event closes a frame that was not opened last")
                     })?
                     .parent
                 }
@@ -232,13 +232,13 @@ impl Sink<'_> {
         let rows = self.frames.len();
         let frame = self.frames.get(frame as usize);
         self.builder
-            .call(caller, *frame.ok_or_else(|| Error::malformed(format!("a frame that is none of {rows}")))?)
+            .call(caller, *frame.ok_or_else(|| Error::malformed(format!("a frame that is not one of {rows}")))?)
     }
 
     /// Adds a weight. A weight without a stack is a gap.
     fn add(&mut self, stack: Option<StackId>, weight: f64) -> Result<(), Error> {
         if weight.is_nan() || weight < 0.0 {
-            return Err(Error::malformed("a sample weighs less than nothing"));
+            return Err(Error::malformed("a sample has a negative weight"));
         }
         let Some(stack) = stack.filter(|_| weight > 0.0) else { return Ok(()) };
         let mut weights = Weights::default();

@@ -100,7 +100,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     let mut notes =
         vec![Note::ReadFrom { format: "stackprof's JSON, where a sample stands for one interval".into() }];
     if file.raw.is_empty() {
-        notes.push(Note::Text("it was taken without raw: true, so no function has a caller".into()));
+        notes.push(Note::Text("it was recorded without raw: true, so no function has a caller".into()));
         flat(&mut builder, &ids, &functions, &unit, thread)?;
     } else {
         raw(&mut builder, &file, &functions, &unit, thread)?;
@@ -146,7 +146,7 @@ fn raw(
     unit: &Unit,
     thread: ThreadId,
 ) -> Result<(), Error> {
-    let cut = || Error::malformed("its raw samples end in the midst of one");
+    let cut = || Error::malformed("its raw samples end in the middle of one");
     let timed = unit.of == SampleType::Wall && !file.raw_timestamp_deltas.is_empty();
     let mut deltas = file.raw_timestamp_deltas.iter();
     let mut place = 0;
@@ -160,7 +160,7 @@ fn raw(
         let mut stack = None;
         for (depth, id) in frames.iter().enumerate() {
             let function =
-                functions.get(id).ok_or_else(|| Error::malformed(format!("frame {id} is not there")))?;
+                functions.get(id).ok_or_else(|| Error::malformed(format!("frame {id} does not exist")))?;
             let line = lines.get(depth).and_then(|it| u32::try_from(*it).ok()).unwrap_or(0);
             let frame = builder.frame(*function, line);
             stack = Some(builder.call(stack, frame)?);

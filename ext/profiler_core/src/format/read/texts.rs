@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for Texts {
         impl<'de> Visitor<'de> for List {
             type Value = Texts;
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-                to.write_str("an array of texts")
+                to.write_str("an array of strings")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Texts, A::Error> {
                 let mut texts = Texts::default();
@@ -119,7 +119,7 @@ impl<'de> Visitor<'de> for Pairs<'_> {
     type Value = ();
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("an object of texts")
+        to.write_str("an object of strings")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
@@ -165,7 +165,7 @@ impl<'de> Deserialize<'de> for Facts {
         impl<'de> Visitor<'de> for Object {
             type Value = Facts;
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-                to.write_str("an object of texts")
+                to.write_str("an object of strings")
             }
             fn visit_unit<E: Error>(self) -> Result<Facts, E> {
                 Ok(Facts::default())

@@ -10,11 +10,11 @@ use crate::text::code;
 const LARGEST: usize = 5;
 /// The number of columns before a name.
 const NUMBERS: usize = 45;
-const MOVED: &str = "its share changed, its weight went the other way: another amount of work was done";
+const MOVED: &str = "its share and its weight changed in opposite directions: the runs did different amounts of work";
 const NONE: &str = "No function's share has changed significantly.";
 const NONE_ABSOLUTE: &str = "No function has changed significantly.";
 const NOT_SLOWER: &str = "Nothing is slower than in the baseline.";
-const MORE_RUNS: &str = "More runs of each side would tell: profiler diff a1,a2,a3 b1,b2,b3";
+const MORE_RUNS: &str = "To find out, record more runs of each side: profiler diff a1,a2,a3 b1,b2,b3";
 
 /// The choice of the changes that are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]

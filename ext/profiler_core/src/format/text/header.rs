@@ -71,7 +71,7 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     let drops = disclosure::drops(profile);
     if !drops.is_empty() {
         let sum = counted(disclosure::dropped(profile), "tick");
-        facts.push(("dropped", format!("{sum}; their time is in the samples that came next")));
+        facts.push(("dropped", format!("{sum}; their time is in the samples that followed")));
     }
     let drop = |(number, reason)| ("dropped", format!("{}: {reason}", counted(number, "tick")));
     facts.extend(drops.into_iter().map(drop));

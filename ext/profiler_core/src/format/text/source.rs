@@ -63,13 +63,13 @@ pub(super) fn push_source(text: &mut String, path: &str, lines: &BTreeMap<u32, B
     let known: Vec<u32> = lines.keys().copied().filter(|it| *it > 0).collect();
     if known.is_empty() {
         let path = fit.cut(&shown, fit.columns.saturating_sub(27));
-        return push_line(text, &format!("  {path} (no line of it is known)"));
+        return push_line(text, &format!("  {path} (none of its lines is known)"));
     }
     let read = read(path, by.roots);
     let but = match &read {
-        None => " (not found here: lines without their text)",
+        None => " (source not found: only the numbers of its lines)",
         Some((_, modified)) if by.ended.zip(*modified).is_some_and(|(ended, it)| it > ended) => {
-            " (changed since: lines may be others)"
+            " (changed since the recording: lines may not match)"
         }
         Some(_) => "",
     };

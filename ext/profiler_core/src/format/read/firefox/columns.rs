@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Places {
         impl<'de> Visitor<'de> for Column {
             type Value = Places;
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-                to.write_str("an array of places in a table")
+                to.write_str("an array of table rows")
             }
             fn visit_unit<E: Error>(self) -> Result<Places, E> {
                 Ok(Places::default())

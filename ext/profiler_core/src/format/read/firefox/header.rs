@@ -107,7 +107,7 @@ impl Header {
         };
         for (name, value) in self.vernier_user_metadata.pairs() {
             if meta.user.len() == MOST_FACTS {
-                return Err(Error::malformed(format!("it has more than {MOST_FACTS} metadata")));
+                return Err(Error::malformed(format!("it has more than {MOST_FACTS} items of metadata")));
             }
             meta.user.insert(budget.copy(name)?, budget.copy(value)?);
         }

@@ -26,9 +26,9 @@ impl Samples {
         let samples = self.stack.len();
         let fits = |column: &Numbers| column.0.is_empty() || column.0.len() == samples;
         match (fits(&self.weight), fits(&self.time), fits(&self.cpu)) {
-            (false, ..) => Err(Error::malformed("a thread has not one weight for each sample")),
-            (_, false, _) => Err(Error::malformed("a thread has not one time for each sample")),
-            (_, _, false) => Err(Error::malformed("a thread has not one CPU time for each sample")),
+            (false, ..) => Err(Error::malformed("a thread does not have one weight per sample")),
+            (_, false, _) => Err(Error::malformed("a thread does not have one time per sample")),
+            (_, _, false) => Err(Error::malformed("a thread does not have one CPU time per sample")),
             _ => Ok(()),
         }
     }
@@ -37,7 +37,7 @@ impl Samples {
     pub(super) fn weight(&self, place: usize, unit: f64) -> Result<u64, Error> {
         let weight = self.weight.get(place).unwrap_or(1.0);
         if weight.is_nan() || weight < 0.0 {
-            return Err(Error::malformed("a sample weighs less than nothing"));
+            return Err(Error::malformed("a sample has a negative weight"));
         }
         // The conversion stops at the largest number, which is too large for any sum.
         Ok((weight * unit).round() as u64)
@@ -81,12 +81,12 @@ impl Times {
     /// Returns the time from a sample to the next one of its thread. For the last sample, it is the time to
     /// the thread's end or, if that is not in the file, as many mean intervals as the sample stands for.
     pub(super) fn ns(&self, thread: &Samples, place: usize, end_ms: Option<f64>) -> Result<u64, Error> {
-        let missing = || Error::malformed("a thread has not one time for each sample");
+        let missing = || Error::malformed("a thread does not have one time per sample");
         let now_ms = thread.time.get(place).ok_or_else(missing)?;
         let next_ms = if place + 1 < thread.stack.len() {
             let next_ms = thread.time.get(place + 1).ok_or_else(missing)?;
             if next_ms.is_nan() || now_ms.is_nan() || next_ms < now_ms {
-                return Err(Error::malformed("its samples are not in the order of time"));
+                return Err(Error::malformed("its samples are not ordered by time"));
             }
             next_ms
         } else {

@@ -41,7 +41,7 @@ impl<'file> Stacks<'file> {
             }
             at = self.tables.caller(place);
             if at.is_some_and(|caller| caller >= place) {
-                return Err(Error::malformed("a stack is not behind its caller"));
+                return Err(Error::malformed("a stack comes before its caller"));
             }
         }
         for place in missing.into_iter().rev() {
