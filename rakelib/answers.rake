@@ -13,15 +13,15 @@ namespace :check do
   task :answers do
     require_relative "answers/programs"
     picked = ENV["ANSWERS"]&.split(",")
-    programs = Answers::PROGRAMS.select { |it| picked.nil? || picked.include?(it.name) }
+    programs = Answers::PROGRAMS.select { |program| picked.nil? || picked.include?(program.name) }
     abort "check:answers: no such program (there are #{Answers::PROGRAMS.map(&:name).join(", ")})" if programs.empty?
-    missing = programs.flat_map(&:packages).uniq.reject { |it| system("dpkg", "-s", it, out: File::NULL, err: File::NULL) }
+    missing = programs.flat_map(&:packages).uniq.reject { |program| system("dpkg", "-s", program, out: File::NULL, err: File::NULL) }
     sh({ "DEBIAN_FRONTEND" => "noninteractive" }, "apt-get", "install", "-y", "-q", "--no-install-recommends", *missing) if missing.any?
-    programs.each { |it| print_answers(it) }
+    programs.each { |program| print_answers(program) }
   end
 end
 
-# The lines of a finding: those with a share, or a note, and what they go on with.
+# The lines of a finding: those with a share or a note, and their continuations.
 FINDINGS = 3..-3
 
 def print_answers(program)
@@ -52,9 +52,9 @@ end
 def first_findings(program, directory)
   command = [RUBY, "#{ROOT}/exe/profiler", "record", "--mode", "cpu,wall", "-o", "a.pb.gz", "--", *Shellwords.split(program.command)]
   _, err, = Open3.capture3(*command, chdir: directory, stdin_data: "")
-  lines = err.lines.drop_while { |it| !it.start_with?("[profiler] ") }[FINDINGS] || []
+  lines = err.lines.drop_while { |line| !line.start_with?("[profiler] ") }[FINDINGS] || []
   return err.lines.last(3) if lines.empty?
 
-  heads = lines.slice_when { |_, it| !it.start_with?(" " * 8) || it.match?(/\A {8}(?:nothing|[\d,]+ threads?|few|coarse|ready|loaded)/) }
+  heads = lines.slice_when { |_, line| !line.start_with?(" " * 8) || line.match?(/\A {8}(?:nothing|[\d,]+ threads?|few|coarse|ready|loaded)/) }
   heads.first(3).flatten
 end

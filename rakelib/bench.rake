@@ -25,17 +25,17 @@ namespace :bench do
     task(name => "compile:shipped") { bench(name.to_s) }
   end
 
-  desc "Measure what the middleware takes from the throughput of a Rails app in Puma, stackprof's too (3 minutes)"
+  desc "Measure how much the middleware, and stackprof's, reduce the throughput of a Rails app in Puma (3 minutes)"
   task rack: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/rack.rb", verbose: false
   end
 
-  desc "Measure what uploads take from the latency of a Rails app in Puma, against windows that are dropped (17 minutes)"
+  desc "Measure how much uploads increase the latency of a Rails app in Puma, compared with windows that are dropped (17 minutes)"
   task latency: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/latency.rb", verbose: false
   end
 
-  desc "Measure the CPU that the middleware takes of a request, without a server or Rails (1 minute)"
+  desc "Measure the CPU time that the middleware adds to a request, without a server or Rails (1 minute)"
   task middleware: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/middleware.rb", verbose: false
   end
@@ -45,12 +45,12 @@ namespace :bench do
     sh RUBY, "#{ROOT}/bench/idle.rb", verbose: false
   end
 
-  desc "Measure what files with a million timeline events take, in time and memory (2 minutes)"
+  desc "Measure the time and memory for files with a million timeline events (2 minutes)"
   task files: "compile:shipped" do
     sh({ "CARGO_TARGET_DIR" => File.join(BUILD, "target") }, RUBY, "#{ROOT}/bench/files.rb", verbose: false)
   end
 
-  desc "Measure how fast the page opens a profile with a million events and 100,000 stacks, and follows the hand (4 minutes; BENCH_RUNS)"
+  desc "Measure how fast the page opens a profile with a million events and 100,000 stacks, and reacts to the mouse (4 minutes; BENCH_RUNS)"
   task viewer: %w[compile:shipped viewer:packages] do
     require "tmpdir"
     Dir.mktmpdir("viewer") do |directory|
@@ -62,7 +62,7 @@ namespace :bench do
     end
   end
 
-  desc "Measure what a window for an engine takes: bytes, and CPU to encode, to send and to receive it (1 minute; BENCH_WINDOWS=a folder of folders of windows)"
+  desc "Measure a window for a backend: its bytes, and the CPU time to encode, send and receive it (1 minute; BENCH_WINDOWS=a folder of folders of windows)"
   task uploads: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/uploads.rb", verbose: false
   end

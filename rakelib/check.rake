@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The slower guards, one command each. A guard that cannot run here fails and says what it lacks.
+# The slower checks, one command each. A check that cannot run here fails, and says what is missing.
 
 namespace :check do
   desc "Try every interleaving of the ring and of claims on timers (loom)"
@@ -25,7 +25,7 @@ namespace :check do
     specs
   end
 
-  desc "Send 1,000 windows to an engine, a disk and a resolver that fail, while an app serves and forks (2 minutes; SEED repeats a run)"
+  desc "Send 1,000 windows to a backend, a disk and a resolver that fail, while an app serves and forks (2 minutes; SEED repeats a run)"
   task(uploads: :compile) { sh RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/uploads_under_faults.rb", verbose: false }
 
   desc "Send the windows of Puma's processes, under wrk for a minute, to a Collector, and compare (2 minutes; FLEET_SECONDS)"
@@ -42,7 +42,7 @@ namespace :check do
   desc "Check that both crates compile for macOS (TARGET=x86_64-apple-darwin), with the standard library's sources where rustc has them"
   task :darwin do
     target = ENV.fetch("TARGET", "aarch64-apple-darwin")
-    library, sources = %W[#{target}/lib src/rust/library].map { |it| File.join(IO.popen(%w[rustc --print sysroot], &:read).chomp, "lib/rustlib", it) }
+    library, sources = %W[#{target}/lib src/rust/library].map { |name| File.join(IO.popen(%w[rustc --print sysroot], &:read).chomp, "lib/rustlib", name) }
     host = IO.popen(%w[rustc -vV], &:read)[/^host: (.+)/, 1]
     env = { "RUBY" => RUBY, "RBCONFIG_target_os" => "darwin", "BINDGEN_EXTRA_CLANG_ARGS" => "--target=#{host}", "CARGO_TARGET_DIR" => "#{ROOT}/tmp/darwin" }
     unless Dir.exist?(library)

@@ -19,7 +19,7 @@ class CommandPages
     @commands = commands
   end
 
-  # Writes what has changed, and removes pages of commands that are gone.
+  # Writes the pages that have changed, and removes those of commands that are gone.
   def write
     FileUtils.mkdir_p(@directory)
     strays.each { |file| File.delete(path(file)) }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# What others wrote tests us: the same tests pass with us in their processes. spec/compatibility/run.rb does it; what
-# differs for a reason is listed in spec/compatibility/differences.rb.
+# Test suites of other projects must pass in the same way with the profiler in their processes. spec/compatibility/run.rb
+# runs them; spec/compatibility/differences.rb lists the differences that have a reason.
 
 # The same files in the same ways on each of MATRIX, one Ruby after the other.
 def compatibility(names, matrix)
@@ -18,9 +18,9 @@ def compatibility(names, matrix)
 end
 
 namespace :check do
-  desc "Run Ruby's own tests plain and with us (MATRIX=3.1,3.3,3.4 WAYS=plain,time,objects,labels FILES='ruby/test_a*.rb' JOBS=2; hours)"
+  desc "Run Ruby's own tests with and without the profiler (MATRIX=3.1,3.3,3.4 WAYS=plain,time,objects,labels FILES='ruby/test_a*.rb' JOBS=2; hours)"
   task(:ruby_tests) { compatibility(%w[ruby], RUBIES.keys.join(",")) }
 
-  desc "Run the suites of Rack, Puma and others plain and with us (SUITES=rack,puma, and as check:ruby_tests)"
+  desc "Run the suites of Rack, Puma and others with and without the profiler (SUITES=rack,puma, and as check:ruby_tests)"
   task(:suites) { compatibility(ENV.fetch("SUITES", "rack,puma,concurrent-ruby,nokogiri,msgpack").split(","), RUBY_VERSION[/\A\d+\.\d+/]) }
 end

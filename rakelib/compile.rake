@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The build directory of this Ruby, as bindings differ. It is kept: a build after a small change takes a second.
+# The build directory of this Ruby, because bindings differ. It is kept, so a build after a small change takes a second.
 BUILD = File.join(ROOT, "tmp", RbConfig::CONFIG["arch"], RbConfig::CONFIG["ruby_version"])
 TARGET = ENV.fetch("PROFILER_TARGET_DIR", File.join(BUILD, "target"))
 
@@ -25,13 +25,13 @@ desc "Build the extension into lib/, optimised (PROFILER_CARGO_PROFILE=another p
 task(:compile) { compile(ENV.fetch("PROFILER_CARGO_PROFILE", "release")) }
 
 namespace :compile do
-  # For the rest of this rake run, so that `rake compile:dev spec` tests what it built.
+  # Applies to the rest of this rake run, so that `rake compile:dev spec` tests what it built.
   desc "Build the extension unoptimised, with debug assertions"
   task :dev do
     ENV["PROFILER_CARGO_PROFILE"] = "dev"
     Rake::Task[:compile].invoke
   end
 
-  desc "Build the extension as it is shipped, but for what tests need (PROFILER_CARGO_PROFILE=another profile)"
+  desc "Build the extension as it is shipped, plus what tests need (PROFILER_CARGO_PROFILE=another profile)"
   task(:shipped) { compile(ENV.fetch("PROFILER_CARGO_PROFILE", "gem")) }
 end

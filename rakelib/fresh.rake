@@ -3,7 +3,7 @@
 require "fileutils"
 require "shellwords"
 
-# A fresh machine, as a new minimal Debian root: git, certificates, and nothing else of ours or of this machine's, no Rust, no Ruby.
+# A fresh machine: a new minimal Debian root with git and certificates, and without Rust or Ruby.
 # What a newcomer does there, step by step: clone, bin/demo, bin/test; then the gem, as a user who cannot read the clone. On a second
 # such root, the gem of this platform: there is a Ruby, and nothing that compiles.
 class Fresh
@@ -20,7 +20,7 @@ class Fresh
     su #{USER} -c 'GEM_PATH=#{HOME}/gems bin/profiler record --out flame.svg -- ruby -e "def work = 3_000_000.times { |i| i.to_s }; work"'
   SH
 
-  # The clone is in a directory that only root may read.
+  # The clone is in a directory that only root can read.
   STEPS = {
     "root" => "a new root",
     "clone" => <<~SH,
@@ -97,7 +97,7 @@ class Fresh
 
   # The gem that rake package:native has built.
   def self.platform_gem
-    Dir["#{ROOT}/pkg/profiler-*-linux.gem"].max_by { |it| File.mtime(it) } || abort("check:fresh: there is no gem of this platform: run rake package:native first, or pick other STEPS")
+    Dir["#{ROOT}/pkg/profiler-*-linux.gem"].max_by { |path| File.mtime(path) } || abort("check:fresh: there is no gem of this platform: run rake package:native first, or pick other STEPS")
   end
 
   private
@@ -110,7 +110,7 @@ class Fresh
     end
   end
 
-  # A bundle is what is committed: what only lies in this checkout is on no fresh machine.
+  # A bundle has what is committed. Other files of this checkout are not on a fresh machine.
   #
   # @return [String, nil] why it failed
   def take(step)

@@ -21,7 +21,7 @@ task :imports do
 end
 
 namespace :lint do
-  desc "Do the imports of both crates go down, and in no circle?"
+  desc "Check that the imports of both crates go down, without cycles"
   task :imports do
     FOLDERS.each_key do |crate|
       graph = ImportGraph.new("#{ROOT}/ext/#{crate}/src")

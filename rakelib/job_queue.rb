@@ -33,7 +33,7 @@ class JobQueue
     @running = {}
   end
 
-  # Runs them all, also when one fails.
+  # Runs all of them, even if one fails.
   #
   # @yieldparam job [Job] one that has ended
   # @return [Array<Job>] those that failed
@@ -76,7 +76,7 @@ class JobQueue
     yield job if block_given?
   end
 
-  # How far it is. What is left is scaled by what the jobs so far took, compared with what was known of them.
+  # Describes the progress. The estimate for the remaining jobs is scaled by how long the finished ones took, compared with their estimates.
   def tell
     @told = now
     ended = @jobs.select(&:took)

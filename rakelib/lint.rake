@@ -13,7 +13,7 @@ def script?(file, interpreter)
   File.file?(file) && File.open(file, &:gets).to_s.match?(%r{\A#!.*(?:/|\s)(?:ba)?#{interpreter}\s*$})
 end
 
-# Not every system has every linter (Debian's newer Rust comes without clippy), so one is left out, but aloud.
+# Not every system has every linter (Debian's newer Rust comes without clippy). A missing one is skipped with a message.
 def left_out(linter, reason)
   warn "lint: #{linter} SKIPPED: #{reason}"
 end
@@ -22,7 +22,7 @@ def here?(*command)
   system(*command, out: File::NULL, err: File::NULL)
 end
 
-# Clippy of Rust 1.85 warns of what later ones have taken back: shifts beside `|` without parentheses, and a String
+# Clippy of Rust 1.85 has warnings that later versions have withdrawn: shifts beside `|` without parentheses, and a String
 # collected from format!. Older than the one that we write for, it would fail a checkout in which nothing is wrong.
 def clippy_allows
   minor = IO.popen(%w[cargo clippy --version], &:read)[/\b0\.1\.(\d+)/, 1].to_i
@@ -33,14 +33,14 @@ desc "Run every linter"
 task lint: %w[lint:fmt lint:clippy lint:imports lint:ruby lint:shell lint:workflows lint:rbs lint:prose]
 
 namespace :lint do
-  desc "Are the Rust files formatted?"
+  desc "Check that the Rust files are formatted"
   task :fmt do
     next left_out("cargo fmt", "not installed") unless here?("cargo", "fmt", "--version")
 
     sh "cargo", "fmt", "--all", "--check"
   end
 
-  desc "Clippy on both crates, with and without what only the specs need"
+  desc "Run clippy on both crates, with and without the features that only specs need"
   task :clippy do
     next left_out("cargo clippy", "not installed") unless here?("cargo", "clippy", "--version")
 
@@ -49,7 +49,7 @@ namespace :lint do
     end
   end
 
-  desc "Ruby's own warnings"
+  desc "Check that Ruby has no warnings about its files"
   task :ruby do
     faulty = ruby_files.reject do |file|
       output = IO.popen([RUBY, "-wc", file], err: %i[child out], &:read)
@@ -60,21 +60,21 @@ namespace :lint do
     puts "ruby -wc: #{ruby_files.size} files, no warning"
   end
 
-  desc "Shellcheck on the shell scripts"
+  desc "Run shellcheck on the shell scripts"
   task :shell do
     next left_out("shellcheck", "not installed") unless here?("shellcheck", "--version")
 
     sh "shellcheck", *shell_files
   end
 
-  desc "actionlint on what GitHub runs"
+  desc "Run actionlint on the workflows of GitHub"
   task :workflows do
     next left_out("actionlint", "not installed") unless here?("actionlint", "--version")
 
     sh "actionlint", *FileList[".github/workflows/*.yml"]
   end
 
-  desc "Do the signatures in sig/ fit together?"
+  desc "Check that the signatures in sig/ are valid"
   task :rbs do
     next left_out("rbs", "no sig/ directory") unless Dir.exist?("sig")
 

@@ -3,7 +3,7 @@
 require "open3"
 require "rbconfig"
 
-# Reads and writes of ours outside of what is allocated, or after it was freed. Two tools, since neither sees everything:
+# Finds reads and writes outside of allocated memory, or after it was freed. There are two tools, since neither sees everything:
 #
 # AddressSanitizer instruments every access of the extension, at nearly full speed, but none of Ruby's: what Ruby does to freed
 # memory on our behalf passes it by. Valgrind sees the whole process, slowly. Ruby scans its stacks for addresses, words that were
@@ -18,7 +18,7 @@ ASAN_OPTIONS = "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_abort=0:use_
 VALGRIND = %w[valgrind --quiet --undef-value-errors=no --fair-sched=yes --trace-children=no --fullpath-after=].freeze
 OURS = %r{\bprofiler(_core)?::|profiler\.so|ext/profiler(_core)?/src/}
 
-# Runs the parts, STRESS_SECONDS (20) each. Returns the names of those that failed.
+# Runs the parts for STRESS_SECONDS (20) each. Returns the names of those that failed.
 def memory_runs(env, parts = MEMORY_PARTS)
   seconds = ENV.fetch("STRESS_SECONDS", "20")
   parts.reject do |part|

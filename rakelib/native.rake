@@ -3,7 +3,7 @@
 require "rubygems/package"
 require_relative "parts"
 
-# The gem of a platform: with an extension for each Ruby, so that nothing is compiled where it is installed.
+# The gem of a platform, with an extension for each Ruby, so that installing it compiles nothing.
 
 # The glibc that the toolchain of Debian 12 and later links to: Debian 12, Ubuntu 22.04 and RHEL 9 have it. Older systems build the source gem.
 GLIBC = Gem::Version.new("2.34")
@@ -13,7 +13,7 @@ ABI = RUBY_VERSION[/\A\d+\.\d+/]
 # The newest version of glibc that a library needs.
 def needed_glibc(library)
   symbols = IO.popen(["objdump", "-T", library], &:read)
-  symbols.scan(/GLIBC_([\d.]+)/).flatten.map { |it| Gem::Version.new(it) }.max || abort("package:native: #{library} needs no glibc")
+  symbols.scan(/GLIBC_([\d.]+)/).flatten.map { |match| Gem::Version.new(match) }.max || abort("package:native: #{library} needs no glibc")
 end
 
 # Flags that keep the directories of this machine out of a library: the same commit is the same library, wherever it was built.
@@ -55,14 +55,14 @@ def native_extensions
   libraries.merge(others.to_h { |version| [version, File.join(NATIVE, version, "profiler/profiler.so")] }).sort.to_h
 end
 
-# The specification of the source gem, with libraries in place of their sources.
+# The specification of the source gem, with libraries instead of their sources.
 def native_specification(versions)
   spec = Gem::Specification.load(File.join(ROOT, "profiler.gemspec")).dup
   newest = versions.last.split(".").map(&:to_i)
   spec.platform = "#{RbConfig::CONFIG["host_cpu"]}-linux" # RubyGems before 3.3.22, as Debian 12 has it, installs no gem for x86_64-linux-gnu
   spec.required_ruby_version = [">= #{versions.first}", "< #{newest[0]}.#{newest[1] + 1}.dev"]
   spec.extensions = []
-  spec.files = spec.files.grep_v(%r{\A(ext/|Cargo\.)}) + versions.map { |it| "lib/profiler/#{it}/profiler.so" } + %w[THIRD-PARTY.txt sbom.cdx.json]
+  spec.files = spec.files.grep_v(%r{\A(ext/|Cargo\.)}) + versions.map { |version| "lib/profiler/#{version}/profiler.so" } + %w[THIRD-PARTY.txt sbom.cdx.json]
   spec
 end
 

@@ -3,7 +3,7 @@
 require "rubygems/package"
 require "tmpdir"
 
-# The steps of a user of the installed gem. None of our own settings reach it, and no directory but the gem's.
+# The steps of a user of the installed gem, without our settings, and without any directory but the gem's.
 TRY_PACKAGE = <<~'CODE'
   require "profiler"
   extension = $LOADED_FEATURES.grep(%r{profiler/profiler\.\w+\z})

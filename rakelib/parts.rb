@@ -3,13 +3,13 @@
 require "json"
 require "open3"
 
-# The crates that are linked into the extension: a gem that has the extension ready hands on their licences, and lists them.
+# The crates that are linked into the extension. A platform gem includes their licences and a list of them.
 module Parts
   LICENCE_FILE = /\A(licen[cs]e|copying|unlicense)/i
 
   # A crate, as cargo describes it, and the digest that Cargo.lock has of it.
   Crate = Struct.new(:name, :version, :licence, :source, :directory, :digest, keyword_init: true) do
-    # The texts of its licence. Where it has the choice, that is MIT's, the shortest.
+    # The texts of its licence. If there is a choice, MIT's, which is the shortest.
     def texts
       files = Dir.children(directory).grep(LICENCE_FILE).sort
       mit = files.grep(/mit/i)
@@ -23,12 +23,12 @@ module Parts
       linked = cargo(root, "tree", "--package", "profiler", "--edges", "normal,no-proc-macro", "--prefix", "none", "--no-dedupe", "--format", "{p}")
                .lines.map { |line| line.split.first(2) }.uniq
       digests = File.read(File.join(root, "Cargo.lock")).scan(/^name = "(.+)"\nversion = "(.+)"\nsource = .+\nchecksum = "(\h+)"/).to_h { |name, version, digest| [[name, version], digest] }
-      JSON.parse(cargo(root, "metadata", "--format-version", "1"))["packages"].filter_map do |it|
-        next unless it["source"] && linked.include?([it["name"], "v#{it["version"]}"])
+      JSON.parse(cargo(root, "metadata", "--format-version", "1"))["packages"].filter_map do |crate|
+        next unless crate["source"] && linked.include?([crate["name"], "v#{crate["version"]}"])
 
-        Crate.new(name: it["name"], version: it["version"], licence: it["license"].to_s.gsub("/", " OR "),
-                  source: it["repository"], directory: File.dirname(it["manifest_path"]), digest: digests.fetch([it["name"], it["version"]]))
-      end.sort_by { |it| [it.name, it.version] }
+        Crate.new(name: crate["name"], version: crate["version"], licence: crate["license"].to_s.gsub("/", " OR "),
+                  source: crate["repository"], directory: File.dirname(crate["manifest_path"]), digest: digests.fetch([crate["name"], crate["version"]]))
+      end.sort_by { |crate| [crate.name, crate.version] }
     end
 
     # Each licence once, below the crates that have it.
@@ -39,17 +39,17 @@ module Parts
       raise "no text of the licence of #{by_texts[[]].map(&:name).join(", ")}" if by_texts.key?([])
 
       parts = by_texts.map do |texts, of|
-        heads = of.map { |it| "#{it.name} #{it.version} (#{it.licence}) #{it.source}" }
+        heads = of.map { |crate| "#{crate.name} #{crate.version} (#{crate.licence}) #{crate.source}" }
         [heads, "", *texts.flat_map { |text| [text, ""] }].join("\n")
       end
       "The extension of this gem contains these crates. Their sources are at the addresses below.\n\n#{parts.join("\n#{"-" * 80}\n\n")}"
     end
 
-    # A list of them for machines, in CycloneDX 1.5.
+    # A machine-readable list of them, in CycloneDX 1.5.
     def bill(crates, version)
-      components = crates.map do |it|
-        { "type" => "library", "name" => it.name, "version" => it.version, "purl" => "pkg:cargo/#{it.name}@#{it.version}",
-          "hashes" => [{ "alg" => "SHA-256", "content" => it.digest }], "licenses" => [{ "expression" => it.licence }] }
+      components = crates.map do |crate|
+        { "type" => "library", "name" => crate.name, "version" => crate.version, "purl" => "pkg:cargo/#{crate.name}@#{crate.version}",
+          "hashes" => [{ "alg" => "SHA-256", "content" => crate.digest }], "licenses" => [{ "expression" => crate.licence }] }
       end
       JSON.pretty_generate("bomFormat" => "CycloneDX", "specVersion" => "1.5", "version" => 1,
                            "metadata" => { "component" => { "type" => "library", "name" => "profiler", "version" => version, "purl" => "pkg:gem/profiler@#{version}" } },

@@ -20,7 +20,7 @@ def in_slot(name, command)
   command.first == "bin/in-root" ? command.dup.insert(1, "--slot", name) : command
 end
 
-# Prints the table whatever happened, and fails when one failed.
+# Prints the table in any case, and fails if one Ruby failed.
 def in_turn(runs)
   results = runs.to_h do |name, command|
     puts "\n== #{name}: #{command.grep(String).join(" ")}"
@@ -52,7 +52,7 @@ namespace :check do
   end
 end
 
-# Run inside the root by check:yjit: YJIT that is not on would make the check a lie.
+# Run inside the root by check:yjit: without YJIT, the check would prove nothing.
 task "yjit:spec" do
   sh RUBY, "-e", "abort 'YJIT is off' unless RubyVM::YJIT.enabled?; puts RUBY_DESCRIPTION", verbose: false
   specs

@@ -17,7 +17,7 @@ end
 OLDEST_RUST = File.read("#{ROOT}/Cargo.toml")[/^rust-version = "([\d.]+)"/, 1] || abort("Cargo.toml has no rust-version")
 
 namespace :check do
-  # With another Rust this would prove nothing.
+  # With another Rust, this would prove nothing.
   desc "Compile everything, tests too, with the oldest Rust that is allowed; there must be no other (bin/in-root trixie has it)"
   task :oldest_rust do
     here = IO.popen(%w[rustc --version], &:read)
@@ -36,7 +36,7 @@ namespace :test do
   end
 
   # Unoptimised, they take seven times as long as all of this, its build included.
-  desc "Feed the readers small files that would become much, optimised as the extension is"
+  desc "Feed the readers small files that would expand to very large ones, with optimised code"
   task bombs: :compile do
     env = { "RUBY" => RUBY, "RUBYOPT" => nil, "CARGO_BUILD_TARGET" => nil } # as extconf.rb has it: else crates are built again
     cargo_test(env, "cargo", "test", "--locked", "--release", "--package", "profiler", "--features", "testing", "--test", "fuzz",

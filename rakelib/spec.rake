@@ -11,7 +11,7 @@ def specs(**options)
   SpecRun.new(ruby: RUBY, root: ROOT, **options).run || abort("spec: failed")
 end
 
-# The jobs beside the specs: the Rust tests, the linters, the page, and a command of the caller's. Of each that passes, these lines are shown.
+# The jobs that run beside the specs: the Rust tests, the linters, the page, and the caller's command. If a job passes, only these lines are shown.
 def checks
   jobs = { "test:rust" => /\Atest result: /, "test:bombs" => /\Atest result: /, "lint" => /\A(ruby -wc|prose|lint): /, "viewer:test" => /\A# (pass|fail) / }.map do |task, summary|
     Job.new(name: "rake #{task}", command: [RUBY, "-S", "rake", task], seconds: 200, summary: summary)
@@ -28,7 +28,7 @@ task spec: :compile do
 end
 
 namespace :spec do
-  desc "Run the specs that compare with no clock, several files at once"
+  desc "Run the specs that do not compare with clocks, several files at once"
   task(untimed: :compile) { specs(parts: %i[untimed]) }
 
   desc "Run the specs that compare with clocks, one after another (SPEC_STRICT=1 measures none again)"
@@ -40,7 +40,7 @@ task all: :compile do
   specs(jobs: checks)
 end
 
-# The folders of specs that a change of a path breaks first. The last line has those of all other code.
+# The folders of specs that a change of a path is likely to break. The last line is for all other code.
 SPECS_OF = {
   %r{\A(lib/profiler/(control|cli/(top|dump|ps|start|stop|snapshot|remote))|ext/\w+/src/live)} => %w[live],
   %r{\A(lib/profiler/cli|exe/)} => %w[cli],
@@ -56,7 +56,7 @@ SPECS_OF = {
   %r{\A(lib|sig|ext)/} => %w[api laws modes]
 }.freeze
 
-# The specs of what differs from the last commit; of the last commit if nothing does.
+# The specs for the files that differ from the last commit, or for the last commit if none differs.
 def specs_of_changes
   changed = `git -C #{ROOT} status --porcelain --untracked-files=all`.lines.map { |line| line[3..].chomp }
   changed = `git -C #{ROOT} diff --name-only HEAD~1`.lines.map(&:chomp) if changed.empty?
@@ -64,7 +64,7 @@ def specs_of_changes
   (folders.map { |folder| "spec/#{folder}" } + changed.grep(%r{\Aspec/.*_spec\.rb\z}) + ["spec/project"]).uniq.select { |path| File.exist?(File.join(ROOT, path)) }
 end
 
-desc "Run the Rust tests, the linters and those specs that the last changes touch, but for the timed ones (5 minutes at most)"
+desc "Run the Rust tests, the linters, and the untimed specs of what was changed last (5 minutes at most)"
 task quick: :compile do
   specs(jobs: checks, picked: specs_of_changes, parts: %i[untimed])
 end

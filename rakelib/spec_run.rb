@@ -3,8 +3,8 @@
 require "json"
 require_relative "job_queue"
 
-# All specs: each file in a process of its own, several at once; then the examples that compare with clocks (+:timed+), one after
-# another, while nothing else runs. Ends with one summary, in RSpec's own words.
+# Runs all specs: each file in a process of its own, several at once. Then it runs the examples that compare with clocks
+# (+:timed+), one after another, while nothing else runs. It ends with one summary, in RSpec's own words.
 class SpecRun
   STATUS = ".rspec_status" # RSpec keeps there what each example took
   UNKNOWN = 0.8 # seconds of an example that has not run yet
@@ -49,7 +49,7 @@ class SpecRun
   def timed(ids)
     @output.puts "#{ids.size} examples that compare with clocks, one after another"
     job = spec_job("timed examples", ids, "--tag", "timed", *ids.map { |id| file_of(id) }.uniq)
-    JobQueue.new([job], slots: 1, what: "runs", output: @output).run { |it| ended(it) }
+    JobQueue.new([job], slots: 1, what: "runs", output: @output).run { |run| ended(run) }
   end
 
   def spec_job(name, ids, *arguments)
@@ -58,13 +58,13 @@ class SpecRun
             command: [*@rspec, "--no-color", "--seed", @seed, "--format", "progress", "--format", "json", "--out", result, *arguments])
   end
 
-  # The ids of what RSpec would run.
+  # The ids of the examples that RSpec would run.
   def list(part)
     result = File.join(@directory, "#{part}.json")
     command = [*@rspec, "--dry-run", "--format", "json", "--out", result, "--tag", part == :timed ? "timed" : "~timed", *@picked]
     output = IO.popen(command, err: %i[child out], chdir: @root, &:read)
     abort "spec: #{output}" unless File.size?(result)
-    read(result).map { |it| it["id"] }
+    read(result).map { |entry| entry["id"] }
   end
 
   # The examples in a result. A process that ended early leaves none, or half of it.
@@ -80,7 +80,7 @@ class SpecRun
 
   # The seconds of an example, the last time that it ran.
   def seconds(id)
-    @known ||= File.exist?(STATUS) ? File.foreach(STATUS).to_h { |line| line.split("|").values_at(0, 2).map { |it| it.to_s.strip } } : {}
+    @known ||= File.exist?(STATUS) ? File.foreach(STATUS).to_h { |line| line.split("|").values_at(0, 2).map { |value| value.to_s.strip } } : {}
     @known[id]&.to_f || UNKNOWN
   end
 
@@ -97,13 +97,13 @@ class SpecRun
   end
 
   def summarise(seconds)
-    counts = @examples.group_by { |it| it["status"] }.transform_values(&:size)
-    missing = @listed.values.flatten - @examples.map { |it| it["id"] }
+    counts = @examples.group_by { |example| example["status"] }.transform_values(&:size)
+    missing = @listed.values.flatten - @examples.map { |example| example["id"] }
     failures = counts.fetch("failed", 0)
     parts = [count(@examples.size, "example"), count(failures, "failure"), *("#{counts["pending"]} pending" if counts["pending"])]
     @output.puts "", format("Finished in %d minutes %d seconds, seed %s", *seconds.divmod(60), @seed), parts.join(", "),
                  "timed: #{@retries.size} measured again"
-    @examples.select { |it| it["status"] == "failed" }.each { |it| @output.puts "rspec #{it["id"]} # #{it["full_description"]}" }
+    @examples.select { |example| example["status"] == "failed" }.each { |entry| @output.puts "rspec #{entry["id"]} # #{entry["full_description"]}" }
     @output.puts "#{count(missing.size, "example")} did not run:", missing if missing.any?
     @output.puts "failed: #{@failed.map(&:name).join(", ")}" if @failed.any?
     failures.zero? && missing.empty? && @failed.empty?

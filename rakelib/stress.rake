@@ -2,8 +2,8 @@
 
 require "json"
 
-# Crashes do not show in a minute. The heap program, spec/programs/stress.rb, makes and collects code and objects; the parts in
-# spec/programs/stress/parts each do one thing that harms a profiled process. Why each is there stands in its file.
+# Most crashes take longer than a minute to appear. The heap program, spec/programs/stress.rb, makes and collects code and objects; the parts in
+# spec/programs/stress/parts each do one thing that harms a profiled process. Each file says why the part exists.
 
 # The heap program four ways: all at once; with sessions of objects alone; one thread, so that compaction happens between known
 # points; and one thread that collects at every allocation.
@@ -21,7 +21,7 @@ STRESS_PARTS = {
 }.freeze
 STRESS_MODES = %w[cpu wall objects all].freeze
 
-# Every run of the parts: its name, environment, seconds and command.
+# The runs of the parts: name, environment, seconds and command of each.
 def stress_runs(seconds)
   heap = STRESS_HEAP.map do |name, way|
     ["heap #{name}", way[:env], seconds * way[:share], [RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/stress.rb"]]
@@ -59,7 +59,7 @@ namespace :check do
 end
 
 namespace :check do
-  desc "Rotate a session WEEK_ROTATIONS (60000) times on each of MATRIX (this Ruby), while code and threads come and go: nothing may grow"
+  desc "Rotate a session WEEK_ROTATIONS (60000) times on each of MATRIX (this Ruby), while code and threads come and go: no resource may grow"
   task :week do
     ENV.fetch("MATRIX", RUBY_VERSION[/\A\d+\.\d+/]).split(",").each do |version|
       puts "Ruby #{version}"
@@ -81,7 +81,7 @@ task "stress:here", %i[minutes parts] => :compile do |_task, arguments|
   abort "stress: STRESS_PARTS=#{ENV["STRESS_PARTS"]} names no part (allowed: heap, #{STRESS_PARTS.keys.join(", ")})" if runs.empty?
   failed = runs.reject do |name, env, seconds, command|
     puts "== #{name}, #{seconds.round} s"
-    lines = IO.popen(env.merge("STRESS_SECONDS" => seconds.to_s), command, err: %i[child out]) { |io| io.each_line.map { |line| line.scrub.tap { |it| puts it } } }
+    lines = IO.popen(env.merge("STRESS_SECONDS" => seconds.to_s), command, err: %i[child out]) { |io| io.each_line.map { |line| line.scrub.tap { |entry| puts entry } } }
     add_stress_counts(totals, lines)
     $?.success?
   end

@@ -3,7 +3,7 @@
 VIEWER = File.join(ROOT, "viewer")
 
 namespace :viewer do
-  # What package-lock.json says, and nothing else.
+  # Installs exactly what package-lock.json lists.
   task :packages do
     installed = File.join(VIEWER, "node_modules/.package-lock.json")
     lock = File.join(VIEWER, "package-lock.json")

@@ -3,11 +3,11 @@
 require_relative "servers"
 
 module Answers
-  # Programs of others, in the order of the table. By name: the Debian packages that have them, the commands of the shell that
+  # Programs that nobody here wrote, in the order of the table. By name: their Debian packages, the shell commands that
   # prepare a directory, and the command that is recorded there.
   Program = Struct.new(:name, :packages, :setup, :command)
 
-  # Input for all that read documents.
+  # Input for the programs that read documents.
   DOCUMENTS = <<~'SH'
     for i in $(seq 400); do printf '== Section %s\n\nSome *bold* text and `code` %s.\n\n* one\n* two\n\n' $i $i; done > doc.adoc
     for i in $(seq 300); do printf '# Title %s\n\nSome **bold** text, [a link](http://example.org).\n\n```ruby\ndef foo(a) = a + %s # comment\n```\n\n' $i $i; done > doc.md

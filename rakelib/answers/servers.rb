@@ -3,7 +3,7 @@
 module Answers
   # Servers, each with a client that ends it after its last request.
   module Servers
-    # Requests these paths from a process of its own, which no profiler loads.
+    # Requests these paths, from a process without a profiler.
     CLIENT = <<~'RUBY'
       def drive(port, paths, times)
         code = 'require "net/http"; sleep 1.5; port, times, pid, *paths = ARGV

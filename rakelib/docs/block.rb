@@ -19,7 +19,7 @@ module Docs
           blocks << open
           open = nil
         elsif (fence = line.match(/\A *```(\w*)/))
-          open = new(path, number, heading, blocks.count { |it| it.heading == heading } + 1, fence[1], +"")
+          open = new(path, number, heading, blocks.count { |block| block.heading == heading } + 1, fence[1], +"")
         else
           heading = line[/\A#+ +(.*)/, 1] || heading
         end

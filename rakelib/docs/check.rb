@@ -54,7 +54,7 @@ module Docs
       Names.unknown(@root, @paths).map { |path, line, name| Difference.new(path, line, "there is no #{name}") }
     end
 
-    # Runs a block again if it differs.
+    # Runs a block again if its output differs.
     def attempts(block)
       examination = nil
       ATTEMPTS.times do
@@ -71,7 +71,7 @@ module Docs
       @out.puts "#{blocks.size} blocks of #{@paths.size} documents: #{@ran} commands and programs ran"
       @parsed.group_by(&:reason).each do |reason, all|
         @out.puts "#{all.size} not run or compared: #{reason}"
-        all.each { |it| @out.puts "    #{it.path}:#{it.line}: #{it.text[/\A.{1,100}/]}" }
+        all.each { |entry| @out.puts "    #{entry.path}:#{entry.line}: #{entry.text[/\A.{1,100}/]}" }
       end
     end
   end

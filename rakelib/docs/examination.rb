@@ -11,7 +11,7 @@ require_relative "shell"
 module Docs
   # A line of a document that is wrong. +got+ is what came out.
   Difference = Struct.new(:path, :line, :text, :got) do
-    def to_s = ["#{path}:#{line}: #{text}", *got.to_s.lines.map { |it| "    got  #{it.chomp}" }].join("\n")
+    def to_s = ["#{path}:#{line}: #{text}", *got.to_s.lines.map { |entry| "    got  #{entry.chomp}" }].join("\n")
   end
 
   # A line that did not run, or whose output was not compared.
@@ -57,7 +57,7 @@ module Docs
     end
 
     def ruby
-      failure, line = Box.open(Array(@scene[:programs])) { |box| Program.new(@block, @scene, box).then { |it| @scene[:parsed] ? it.parse : it.run } }
+      failure, line = Box.open(Array(@scene[:programs])) { |box| Program.new(@block, @scene, box).then { |built| @scene[:parsed] ? built.parse : built.run } }
       @scene[:parsed] ? leave(@block.line, "a block of Ruby", @scene[:parsed]) : @ran += 1
       failure ? [difference(line, "the block fails", failure.lines.first(8).join)] : []
     end
@@ -65,7 +65,7 @@ module Docs
     # The steps of CI are run; all else is read.
     def yaml
       value = YAML.safe_load(@block.text)
-      steps = value.is_a?(Array) ? value.filter_map { |it| it["run"] }.flat_map(&:lines) : []
+      steps = value.is_a?(Array) ? value.filter_map { |entry| entry["run"] }.flat_map(&:lines) : []
       return other if steps.empty?
 
       shell(steps.map { |text| Command.new(@block.line + 1 + @block.text.lines.index { |line| line.include?(text.strip) }, text.chomp, []) })

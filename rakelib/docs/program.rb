@@ -48,7 +48,7 @@ module Docs
     def rspec? = @scene[:with] == "rspec"
 
     def command
-      preludes = ["./prelude", *@scene[:prelude]].flat_map { |it| ["-r", it] }
+      preludes = ["./prelude", *@scene[:prelude]].flat_map { |item| ["-r", item] }
       case @scene[:with]
       when "rspec" then [RbConfig.ruby, "-S", "rspec", *preludes, @block.path]
       when "rackup" then [RbConfig.ruby, *preludes, "-e", "served(Rack::Builder.new_from_string(File.read(ARGV[0]), ARGV[0]))", @block.path]

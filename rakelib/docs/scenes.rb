@@ -17,7 +17,7 @@ module Docs
     "yaml" => "the configuration of another program, read as YAML"
   }.freeze
 
-  # A process that can be looked into, for `PID` in a block.
+  # A process with a control socket, for `PID` in a block.
   SERVER = "PROFILER_CONTROL=1 APP_SECONDS=60 RUBYOPT=-rprofiler/autoload ruby server.rb & pid=$!; sleep 1.5"
 
   # The needs of blocks beside the programs of programs/common, by their headings:

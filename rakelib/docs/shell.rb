@@ -48,13 +48,13 @@ module Docs
     private
 
     def edited(text)
-      text = (@scene[:edit] || {}).reduce(text) { |it, (from, to)| it.gsub(from, to) }
+      text = (@scene[:edit] || {}).reduce(text) { |edited, (from, to)| edited.gsub(from, to) }
       @box.local(text).gsub(PID, "$pid")
     end
 
     # The profiles that a block reads and does not write.
     def samples
-      words = @commands.flat_map { |it| it.text.sub(/(?<=\s)#.*/, "").split(/[\s,;]+/) }
+      words = @commands.flat_map { |command| command.text.sub(/(?<=\s)#.*/, "").split(/[\s,;]+/) }
       written = words.each_cons(2).select { |option, _| %w[-o --out].include?(option) }.map(&:last)
       (words.grep(/\A[\w.\/*-]+\.pb\.gz\z/).uniq - written).map { |name| @box.local(name).sub("*", "1") }
     end

@@ -10,6 +10,6 @@ class Rates
   def fetch = IO.popen(["sleep", "0.6"]).read
 end
 
-rows = Array.new(90_000) { |it| %("product, #{it}","#{it % 997}","the ""#{it}""","#{it % 7}"\n) }.join
+rows = Array.new(90_000) { |number| %("product, #{number}","#{number % 997}","the ""#{number}""","#{number % 7}"\n) }.join
 Report.new.totals(rows)
 Rates.new.fetch
