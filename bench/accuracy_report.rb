@@ -35,12 +35,12 @@ module Bench
       profilers = ["ours", *Bench.available("stackprof")]
       rounds = []
       (pairs(20) * 3).times do
-        break if rounds.count { |it| quiet?(name, it) } >= pairs(20)
+        break if rounds.count { |round| quiet?(name, round) } >= pairs(20)
 
         seed = rand(1 << 30)
         rounds << profilers.shuffle.to_h { |profiler| [profiler, child(:accuracy, name, profiler, seed, seconds)] }
       end
-      rounds.max_by(pairs(20)) { |it| quiet?(name, it) ? 1.0 : cpu_had(it) }
+      rounds.max_by(pairs(20)) { |round| quiet?(name, round) ? 1.0 : cpu_had(round) }
     end
 
     # Whether the round counts. Wall clock that other processes take falls on the kinds by chance, whatever the profiler.
@@ -60,17 +60,17 @@ module Bench
       return [name, *["0 (not here)"] * 8] if rounds.empty?
 
       number, chance, ours = accuracy_figures(rounds, "ours")
-      against = Stats.figure(rounds) { |some| some.sum { |it| apart(it["ours"]) } / some.sum { |it| chance_of(it["ours"]) } }
-      [ours, against].each { |figure| figure.solid &&= rounds.all? { |it| quiet?(name, it) } }
+      against = Stats.figure(rounds) { |some| some.sum { |round| apart(round["ours"]) } / some.sum { |entry| chance_of(entry["ours"]) } }
+      [ours, against].each { |figure| figure.solid &&= rounds.all? { |round| quiet?(name, round) } }
       demand = ->(figure, limit) { limit ? ": #{figure.verdict(limit)}" : "" }
       peer = rounds.first["stackprof"] ? accuracy_figures(rounds, "stackprof") : ["0 (not here)"] * 3
-      [name, (rounds.sum { |it| cpu_had(it) } * 100 / rounds.size).round, number, chance, ours.text(4) + demand.call(ours, distance), against.text(2) + demand.call(against, ratio),
-       *peer.map { |it| it.is_a?(Figure) ? it.text(4) : it }]
+      [name, (rounds.sum { |round| cpu_had(round) } * 100 / rounds.size).round, number, chance, ours.text(4) + demand.call(ours, distance), against.text(2) + demand.call(against, ratio),
+       *peer.map { |entry| entry.is_a?(Figure) ? entry.text(4) : entry }]
     end
 
     # The mean number of samples of a run, the distance of as many by chance, and their actual distance.
     def accuracy_figures(rounds, profiler)
-      runs = rounds.map { |it| it[profiler] }
+      runs = rounds.map { |round| round[profiler] }
       number = runs.sum { |run| run["samples"] }.fdiv(runs.size)
       chances = runs.map { |run| chance_of(run) }.select(&:finite?)
       chance = chances.empty? ? "0 (no sample)" : format("%.4f", chances.sum / chances.size)

@@ -20,26 +20,26 @@ module Bench
       rows = arms.flat_map do |arm|
         figures = by_work.values.map { |rounds| Stats.figure(rounds) { |some| over_empty(some, arm) } }
         limit = limits[arm]
-        [[arm, *figures.map { |it| it.text(1) }], *([["at most #{limit}", *figures.map { |it| it.verdict(limit) }]] if limit)]
+        [[arm, *figures.map { |figure| figure.text(1) }], *([["at most #{limit}", *figures.map { |entry| entry.verdict(limit) }]] if limit)]
       end
       report.table(["", *by_work.keys], rows)
-      base = by_work.values.map { |rounds| Stats.median(rounds.map { |it| it["off"] }).round(1) }
+      base = by_work.values.map { |rounds| Stats.median(rounds.map { |round| round["off"] }).round(1) }
       report.text("CPU of the whole, with / without (an object takes #{base.join(", ")} ns without)")
       report.table(["", *by_work.keys], (arms + ["empty hook"] - ["off"]).map do |arm|
         [arm, *by_work.values.map { |rounds| times(rounds, arm, "off").text(3) }]
       end)
       figures = by_work.values.map { |rounds| times(rounds, "ours, heap, 1000", "ours, 1000") }
       report.text("CPU with `:heap` / with `:allocations`, one in 1,000 sampled; at most #{HEAP_LIMIT}")
-      report.table(["", *by_work.keys], [["heap / allocations", *figures.map { |it| it.text(3) }], ["demand", *figures.map { |it| it.verdict(HEAP_LIMIT) }]])
+      report.table(["", *by_work.keys], [["heap / allocations", *figures.map { |figure| figure.text(3) }], ["demand", *figures.map { |entry| entry.verdict(HEAP_LIMIT) }]])
       report.publish
     end
 
     def times(rounds, arm, other)
-      Stats.figure(rounds) { |some| Stats.median(some.map { |it| it[arm] / it[other] }) }
+      Stats.figure(rounds) { |some| Stats.median(some.map { |round| round[arm] / round[other] }) }
     end
 
     def over_empty(rounds, arm)
-      Stats.median(rounds.map { |it| it[arm] - it["empty hook"] })
+      Stats.median(rounds.map { |round| round[arm] - round["empty hook"] })
     end
   end
 end

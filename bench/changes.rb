@@ -27,7 +27,7 @@ end
 
 # The share of each run that the method took.
 def shares(runs)
-  runs.map { |it| (it.top(limit: 0).find { |row| row[:name] == "Shop#slow" }[:self].to_f / it.totals["cpu"]).round(4) }
+  runs.map { |run| (run.top(limit: 0).find { |row| row[:name] == "Shop#slow" }[:self].to_f / run.totals["cpu"]).round(4) }
 end
 
 found = { "the same, by shares" => 0, "the same, absolute" => 0, "a tenth slower, by shares" => 0 }
@@ -37,11 +37,11 @@ Dir.mktmpdir do |directory|
     # In turn, so that disturbances of the machine fall on all.
     runs = Array.new([RUNS, RUNS_SLOWER].max) { %w[1.0 1.0 1.1].map { |slower| record(directory, slower) } }
     old, same, = runs.first(RUNS).transpose
-    samples[RUNS] << old.sum { |it| it.stats[:samples] }
-    found["the same, by shares"] += 1 if Profiler::Profile.diff(old, same)[:changes].none? { |it| it[:significant] }
-    found["the same, absolute"] += 1 if Profiler::Profile.diff(old, same, absolute: true)[:changes].none? { |it| it[:significant] }
+    samples[RUNS] << old.sum { |profile| profile.stats[:samples] }
+    found["the same, by shares"] += 1 if Profiler::Profile.diff(old, same)[:changes].none? { |change| change[:significant] }
+    found["the same, absolute"] += 1 if Profiler::Profile.diff(old, same, absolute: true)[:changes].none? { |change| change[:significant] }
     old, _, slow = runs.first(RUNS_SLOWER).transpose
-    samples[RUNS_SLOWER] << old.sum { |it| it.stats[:samples] }
+    samples[RUNS_SLOWER] << old.sum { |profile| profile.stats[:samples] }
     first = Profiler::Profile.diff(old, slow)[:changes].first
     if first[:significant] && first[:name] == "Shop#slow" && first[:after] > first[:before]
       found["a tenth slower, by shares"] += 1

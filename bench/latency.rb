@@ -82,7 +82,7 @@ module Bench
       raise out if out.match?(/Non-2xx|Socket errors/)
 
       took = cpu_ms(pid) - before
-      delivered, lost = Net::HTTP.get("127.0.0.1", "/switch/none", port).split.map { |it| Integer(it) }
+      delivered, lost = Net::HTTP.get("127.0.0.1", "/switch/none", port).split.map { |word| Integer(word) }
       raise "#{name}: #{lost} windows were lost" unless lost.zero?
 
       { p99: percentile(out, 99), p50: percentile(out, 50), cpu: took / Integer(out[/(\d+) requests in/, 1]), windows: delivered }
@@ -97,14 +97,14 @@ module Bench
     def cpu_ms(pid) = Process.clock_gettime((~pid << 3) | 2, :float_millisecond)
 
     def report(rounds, seconds)
-      off = FIGURES.values.to_h { |of| [of, Stats.median(rounds.map { |it| it["off"][of] })] }
+      off = FIGURES.values.to_h { |of| [of, Stats.median(rounds.map { |round| round["off"][of] })] }
       rows = CONTENDERS.drop(1).map do |name|
-        ratios = FIGURES.values.map { |of| Stats.figure(rounds) { |them| Stats.median(them.map { |it| it[name][of] / it["off"][of] }) }.text(3) }
-        "| #{name} | #{[*ratios, rounds.sum { |it| it[name][:windows] }].join(" | ")} |"
+        ratios = FIGURES.values.map { |of| Stats.figure(rounds) { |them| Stats.median(them.map { |round| round[name][of] / round["off"][of] }) }.text(3) }
+        "| #{name} | #{[*ratios, rounds.sum { |round| round[name][:windows] }].join(" | ")} |"
       end
       [format("%d rounds, turns of %d s, windows of %s s; off: p99 %.2f ms, median %.2f ms, %.2f ms of CPU a request", rounds.size, seconds, PERIOD,
               *off.values_at(:p99, :p50, :cpu)), "",
-       "| | #{FIGURES.keys.map { |it| "#{it}, with / off" }.join(" | ")} | windows |", "| --- | --- | --- | --- | --- |", *rows].join("\n")
+       "| | #{FIGURES.keys.map { |name| "#{name}, with / off" }.join(" | ")} | windows |", "| --- | --- | --- | --- | --- |", *rows].join("\n")
     end
   end
 end

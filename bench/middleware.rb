@@ -64,14 +64,14 @@ module Bench
       all = { "none" => clocked(app) }
       OPTIONS.each { |name, options| all[name] = Profiler::Middleware.new(all["none"], token: "x" * 20, **options) }
       times = Hash.new { |hash, name| hash[name] = [] }
-      turns.times { all.to_a.shuffle.each { |name, it| times[name].concat(turn(it)) } }
-      fastest = times.transform_values { |it| it.min([it.size / 100, 1].max).then { |some| some.sum.fdiv(some.size) } }
+      turns.times { all.to_a.shuffle.each { |name, entry| times[name].concat(turn(entry)) } }
+      fastest = times.transform_values { |number| number.min([number.size / 100, 1].max).then { |some| some.sum.fdiv(some.size) } }
       OPTIONS.keys.to_h { |name| [name, (fastest[name] - fastest["none"]) / 1_000.0] }
     end
 
     def run(turns)
       columns = APPS.transform_values { |app| figures(app, turns) }
-      rows = OPTIONS.keys.map { |name| "| #{name} | #{columns.values.map { |it| format("%.1f", it[name]) }.join(" | ")} |" }
+      rows = OPTIONS.keys.map { |name| "| #{name} | #{columns.values.map { |column| format("%.1f", column[name]) }.join(" | ")} |" }
       ["us of CPU that the middleware takes of a request, Ruby #{RUBY_VERSION}, #{turns} turns of #{TURN} requests", "",
        "| | #{APPS.keys.join(" | ")} |", "| --- | --- | --- | --- |", *rows].join("\n")
     end

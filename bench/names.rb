@@ -18,7 +18,7 @@ module Bench
       methods = Array.new(METHODS) { |number| "def f#{number}(left) = left.zero? ? Bench::Names.tick : f#{(number + 1) % METHODS}(left - 1)" }
       deep = Class.new { class_eval(methods.join("\n"), __FILE__, __LINE__) }.new
       profile = Profiler.run(threads: :current, depth: METHODS + 500) { deep.f0(METHODS - 1) }
-      { each_ns: profile.stats[:names_ns].fdiv(profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.size) }
+      { each_ns: profile.stats[:names_ns].fdiv(profile.samples.flat_map { |sample| sample.frames.map(&:name) }.uniq.size) }
     end
 
     # The milliseconds to find one method of a define_method among METHODS x 10, and to name it again.

@@ -76,9 +76,9 @@ module Bench
     end
 
     def report(rounds)
-      middle = Stats.median(rounds.map { |it| it["none"][:wall] })
+      middle = Stats.median(rounds.map { |round| round["none"][:wall] })
       rows = CONTENDERS.drop(1).map do |name|
-        ratios = %i[wall cpu].map { |of| Stats.figure(rounds) { |them| Stats.trimmed_mean(them.map { |it| it[name][of] / it["none"][of] }) }.text(3) }
+        ratios = %i[wall cpu].map { |of| Stats.figure(rounds) { |them| Stats.trimmed_mean(them.map { |round| round[name][of] / round["none"][of] }) }.text(3) }
         "| #{name} | #{ratios.join(" | ")} |"
       end
       ["#{rounds.size} rounds; with none of them #{middle.round} requests a second, #{(1_000.0 / middle).round(2)} ms each", "",

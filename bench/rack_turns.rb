@@ -51,10 +51,10 @@ module Bench
       all.each_value { |app| 10.times { request(app) } }
       GC.disable
       times = Array.new(rounds) { all.to_a.shuffle.to_h { |name, app| [name, turn(app)] } }
-      middle = Stats.median(times.map { |it| it["none"] })
+      middle = Stats.median(times.map { |number| number["none"] })
       rows = all.keys.drop(1).map do |name|
-        over = Stats.figure(times) { |some| Stats.trimmed_mean(some.map { |it| it[name] - it["none"] }) }
-        ratio = Stats.figure(times) { |some| Stats.median(some.map { |it| it["none"] / it[name] }) }
+        over = Stats.figure(times) { |some| Stats.trimmed_mean(some.map { |round| round[name] - round["none"] }) }
+        ratio = Stats.figure(times) { |some| Stats.median(some.map { |round| round["none"] / round[name] }) }
         "| #{name} | #{over.text(0)} | #{ratio.text(3)} |"
       end
       ["#{rounds} turns of #{TURN} requests each; #{middle.round} us of CPU a request without any of them", "",

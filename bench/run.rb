@@ -118,14 +118,14 @@ module Bench
       by_depth = Workloads::DEPTHS.map do |depth|
         { blocks: child(:blocks, "depth#{depth}", arms, pairs(40), SECONDS), loops: child(:handlers, depth, pairs(40)) }
       end
-      ticking = ->(arm) { by_depth.map { |it| Stats.figure(it[:blocks]) { |some| Stats.each_ns(some, arm, "handler_ns", "ticks") } } }
+      ticking = ->(arm) { by_depth.map { |depth| Stats.figure(depth[:blocks]) { |some| Stats.each_ns(some, arm, "handler_ns", "ticks") } } }
       loops = lambda do |&value|
-        by_depth.map { |it| Stats.figure(it[:loops]) { |some| Stats.median(some.map(&value)) } }
+        by_depth.map { |depth| Stats.figure(depth[:loops]) { |some| Stats.median(some.map(&value)) } }
       end
       texts = ->(figures) { figures.map { |figure| figure.text(0) } }
       added = loops.call { |pair| pair["ours"] - (HANDLER_LIMIT * pair["bare"]) }
       report.text("In a tight loop, ns, median of #{pairs(40)} pairs. The demand: at most #{HANDLER_LIMIT} x bare rb_profile_frames + #{HANDLER_EXTRA_NS}.")
-      at_depths(report, [["frames", *by_depth.map { |it| it[:loops].first["frames"] }],
+      at_depths(report, [["frames", *by_depth.map { |depth| depth[:loops].first["frames"] }],
                          ["bare rb_profile_frames", *texts.call(loops.call { |pair| pair["bare"] })],
                          ["that, and the three clocks", *texts.call(loops.call { |pair| pair["exact"] })],
                          ["ours", *texts.call(loops.call { |pair| pair["ours"] })],
@@ -146,9 +146,9 @@ module Bench
         found = child(:engines, arm, pairs(20), SECONDS * 5, threads)
         next [arm, threads, *["0 (not here)"] * 3] unless found
 
-        shares = Stats.figure(found) { |some| Stats.median(some.map { |it| 100 * it["on"]["share"] }) }
+        shares = Stats.figure(found) { |some| Stats.median(some.map { |round| 100 * round["on"]["share"] }) }
         ratios = %w[cpu wall].map do |of|
-          Stats.figure(found) { |some| Stats.median(some.map { |it| it["on"][of] / it["off"][of] }) }.text(3)
+          Stats.figure(found) { |some| Stats.median(some.map { |round| round["on"][of] / round["off"][of] }) }.text(3)
         end
         [arm, threads, shares.text(1), *ratios]
       end
@@ -164,7 +164,7 @@ module Bench
       rows = arms.map do |arm|
         [arm, *columns.flat_map do |_name, seconds|
           sessions = child(:sessions, arm, pairs(200), seconds)
-          %w[start stop].map { |part| Stats.figure(sessions.map { |it| it[part] }) { |some| Stats.median(some) }.text(1) }
+          %w[start stop].map { |part| Stats.figure(sessions.map { |session| session[part] }) { |some| Stats.median(some) }.text(1) }
         end]
       end
       report.table(["", *columns.flat_map { |name, _| ["#{name}: start", "#{name}: stop"] }], rows)
@@ -180,16 +180,16 @@ module Bench
                   "second: it has two, as somebody else has the other half of its cores or not. `warm, undisturbed` are those beside " \
                   "which a loop took at most 1.3 times as long as ever.")
       middle = ->(some, &each) { Stats.median(some.flat_map(&each)) }
-      figures = [Stats.figure(processes) { |some| middle.call(some) { |it| [it["first"]] } },
-                 Stats.figure(processes) { |some| middle.call(some) { |it| [it["second"]] } }, *warm(processes, "ours")]
+      figures = [Stats.figure(processes) { |some| middle.call(some) { |result| [result["first"]] } },
+                 Stats.figure(processes) { |some| middle.call(some) { |result| [result["second"]] } }, *warm(processes, "ours")]
       demand = ["demand", "", verdict(figures[1], SECOND_LIMIT_US), "", verdict(figures[3], WARM_LIMIT_US)]
-      stackprof = processes.first["stackprof"] ? [["stackprof", "", "", *warm(processes, "stackprof").map { |it| it.text(1) }]] : []
+      stackprof = processes.first["stackprof"] ? [["stackprof", "", "", *warm(processes, "stackprof").map { |figure| figure.text(1) }]] : []
       report.table(["", "first", "second", "warm", "warm, undisturbed"],
-                   [["around nothing", *figures.map { |it| it.text(1) }], *stackprof, demand])
+                   [["around nothing", *figures.map { |figure| figure.text(1) }], *stackprof, demand])
     end
 
     def warm(processes, who)
-      at_both_speeds(processes.flat_map { |it| it[who] })
+      at_both_speeds(processes.flat_map { |process| process[who] })
     end
 
     # Figures that each come with the time of a loop: all of them, and those at the better of the machine's two speeds.
@@ -203,9 +203,9 @@ module Bench
     def loading(report)
       OnFloor.load
       processes = Array.new(pairs(150)) { child(:loading) }
-      figures = at_both_speeds(processes.map { |it| [it["ours"] - it["floor"], it["loop"]] })
+      figures = at_both_speeds(processes.map { |process| [process["ours"] - process["floor"], process["loop"]] })
       report.text("`require \"profiler\"`, ms more than the floor, an extension of a few functions, takes to load; #{processes.size} processes.")
-      report.table(["", "all", "undisturbed"], [["over the floor", *figures.map { |it| it.text(2) }],
+      report.table(["", "all", "undisturbed"], [["over the floor", *figures.map { |figure| figure.text(2) }],
                                                ["demand", "", verdict(figures.last, LOADING_LIMIT_MS)]])
     end
 
@@ -218,7 +218,7 @@ module Bench
       seconds = Float(ENV.fetch("BENCH_SECONDS", 60))
       found = child(:churn, seconds)
       report.text("#{Sessions::THREADS} threads, #{found["rate"].round} starts and stops a second (of #{Sessions::RATE} requested) for #{found["seconds"]} s; us")
-      row = ->(name, of) { [name, *found[of].values_at("p50", "p99", "most").map { |it| it.round(1) }] }
+      row = ->(name, of) { [name, *found[of].values_at("p50", "p99", "most").map { |value| value.round(1) }] }
       report.table(["", "p50", "p99", "most"], [row.call("stop", "stop"), row.call("a minor GC, with them", "gc_with"),
                                                 row.call("a minor GC, without", "gc_without")])
       report.publish
@@ -230,7 +230,7 @@ module Bench
                   "`define_method` among #{Names::MODULES * 20} methods, and the same again.")
       parts = { frames: %w[each_ns], search: %w[first again] }.flat_map do |part, figures|
         found = Array.new(pairs(20)) { child(:names, part) }
-        figures.map { |name| Stats.figure(found) { |some| Stats.median(some.map { |it| it[name] }) } }
+        figures.map { |name| Stats.figure(found) { |some| Stats.median(some.map { |round| round[name] }) } }
       end
       each, first, again = parts
       demands = ["at most #{NAME_LIMIT_NS}: #{each.verdict(NAME_LIMIT_NS)}", "at most #{SEARCH_LIMIT_MS}: #{first.verdict(SEARCH_LIMIT_MS)}"]

@@ -30,7 +30,7 @@ module Bench
       rows = groups.reject(&:empty?).flat_map do |arms|
         blocks = child(:turns, "depth50", arms, pairs(80), SECONDS, env: { "BENCH_INTERVAL" => interval_us.to_s })["blocks"]
         arms.map do |arm|
-          samples = blocks.sum { |it| it[arm]["samples"] } / blocks.sum { |it| it[arm]["cpu"] }
+          samples = blocks.sum { |block| block[arm]["samples"] } / blocks.sum { |entry| entry[arm]["cpu"] }
           [arm, samples.round, *%w[cpu wall].map { |of| slowdown(blocks, arm, of).text(3) }, *sample_costs(blocks, arm, arms.first)]
         end
       end
@@ -53,13 +53,13 @@ module Bench
     end
 
     def sample_cost(blocks, arm)
-      Stats.median(blocks.map { |it| it[arm]["cpu"] - it[arm]["off"]["cpu"] }) / Stats.mean(blocks, arm, "samples")
+      Stats.median(blocks.map { |block| block[arm]["cpu"] - block[arm]["off"]["cpu"] }) / Stats.mean(blocks, arm, "samples")
     end
 
     def switches(report, arms)
       found = child(:turns, "switches", arms, pairs(80), SECONDS)
       blocks = found["blocks"]
-      rate = Stats.median(blocks.flat_map { |it| it.values.map { |on| 2 * found["rounds"] / on["off"]["wall"] } })
+      rate = Stats.median(blocks.flat_map { |block| block.values.map { |on| 2 * found["rounds"] / on["off"]["wall"] } })
       report.text("A thread that lets go of the GVL and takes it back #{rate.round(-3)} times a second, one tick in #{INTERVAL_US} us. The demand: it " \
                   "loses at most #{((SWITCH_LIMIT - 1) * 100).round} %.")
       rows = arms.map do |arm|

@@ -45,7 +45,7 @@ module Bench
         end
       end
       session.stop
-      windows.max_by { |it| it.stats[:samples] }
+      windows.max_by { |window| window.stats[:samples] }
     end
 
     # @return [Hash{String => Profiler::Profile}] by the names of their folders
@@ -53,7 +53,7 @@ module Bench
       return MODES.transform_values { |mode| window(mode) } unless ENV["BENCH_WINDOWS"]
 
       Dir[File.join(ENV["BENCH_WINDOWS"], "*/")].sort.to_h do |folder|
-        [File.basename(folder), Dir[File.join(folder, "*.pb.gz")].map { |file| Profiler::Profile.load(file) }.max_by { |it| it.stats[:samples] }]
+        [File.basename(folder), Dir[File.join(folder, "*.pb.gz")].map { |file| Profiler::Profile.load(file) }.max_by { |path| path.stats[:samples] }]
       end
     end
 
@@ -114,7 +114,7 @@ module Bench
       puts "| engine, mode | samples | rows | kB | encode, ms of CPU | send, ms of CPU | both, % of a core |", "|---|--:|--:|--:|--:|--:|--:|"
       receiving do |url|
         windows.each do |name, window|
-          [Profiler::Pyroscope, Profiler::Otlp].each { |it| puts row(name, window, it.new(url, service: "bench")) }
+          [Profiler::Pyroscope, Profiler::Otlp].each { |backend| puts row(name, window, backend.new(url, service: "bench")) }
         end
       end
       return unless File.executable?(Tools::COLLECTOR)

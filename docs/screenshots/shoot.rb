@@ -71,7 +71,7 @@ Dir.mktmpdir("screenshots") do |directory|
   end
 
   picture("svg") do |png|
-    # What the threads of the server did, without those that wait for work.
+    # The work of the server's threads, without those that wait for work.
     part = profile.filter(focus: /Shop#call/)
     svg = part.save(File.join(directory, "shop.svg"), title: "wall clock time of a shop on Puma")
     browser.shoot("file://#{svg}", png, width: SIZE[:width], height: Integer(File.read(svg)[/ height="(\d+)"/, 1]))

@@ -225,7 +225,7 @@ RSpec.describe "Profiler.continuous" do
       errors = #{wrong.keys.inspect}.map { |code| error { eval("Profiler.continuous(\#{code})") } }
       print_json([errors, Profiler.running?, Thread.list.size])
     RUBY
-    expect(errors).to match(wrong.values.map { |it| it.is_a?(Regexp) ? match(it) : it })
+    expect(errors).to match(wrong.values.map { |message| message.is_a?(Regexp) ? match(message) : message })
     expect([running, threads]).to eq([false, 1])
   end
 

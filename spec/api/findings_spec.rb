@@ -20,7 +20,7 @@ RSpec.describe "findings" do
 
   # Without what the machine adds, on which other specs run meanwhile.
   def planted(found)
-    found.reject { |it| it[:kind] == "no_cpu" }
+    found.reject { |row| row[:kind] == "no_cpu" }
   end
 
   def findings_of(source, **options)
@@ -29,7 +29,7 @@ RSpec.describe "findings" do
 
   # The planted line is the one that ends with `# here`.
   def self.finds(kind, text, source, located: true, **options)
-    line = located && source.lines.index { |it| it.include?("# here") }
+    line = located && source.lines.index { |entry| entry.include?("# here") }
     it "names #{text}", :timed do # shares of the wall clock
       found = planted(findings_of(source, **options)).first
       expect(found).to include(kind: kind, text: match(text))
@@ -237,14 +237,14 @@ RSpec.describe "findings" do
 
     it "names code of a library with the line of the app that called it" do
       source = "require 'rdoc'\nclass Page\n  def html(text)\n    RDoc::Markup::ToHtml.new(RDoc::Options.new).convert(text)\n  end\nend\n200.times { Page.new.html('= A' + ' *word*' * 60) }"
-      found = findings(RbConfig.ruby, script(source)).find { |it| it[:kind] == "running" }
+      found = findings(RbConfig.ruby, script(source)).find { |finding| finding[:kind] == "running" }
       expect(found).to include(text: match(/\A(?:running|inside) .*Page#html(?::|\z)/), line: 4)
     end
   end
 
   it "names nothing but the hottest method where nothing was planted" do
     source = Array.new(30) { |number| "def work#{number} = 300.times { |it| it & 7 }" }.join("\n")
-    kinds = findings_of("#{source}\nnames = private_methods.grep(/\\Awork/)\n400.times { names.each { |it| send(it) } }").map { |it| it[:kind] }
+    kinds = findings_of("#{source}\nnames = private_methods.grep(/\\Awork/)\n400.times { names.each { |it| send(it) } }").map { |entry| entry[:kind] }
     expect(kinds - %w[running loading no_cpu trust]).to eq []
   end
 
@@ -256,7 +256,7 @@ RSpec.describe "findings" do
       burn(300)
     RUBY
     found = findings_of(source)
-    expect(found.select { |it| %w[running gc].include?(it[:kind]) }.sum { |it| it[:share] }).to be > 0.7
-    expect(found.find { |it| it[:kind] == "idle" }).to include(text: match(/\A3 threads waited for work: idle, /))
+    expect(found.select { |row| %w[running gc].include?(row[:kind]) }.sum { |entry| entry[:share] }).to be > 0.7
+    expect(found.find { |row| row[:kind] == "idle" }).to include(text: match(/\A3 threads waited for work: idle, /))
   end
 end

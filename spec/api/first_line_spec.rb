@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What is printed first is true: programs that wait, load, or run on a busy machine, and the same programs without the cause.
+# The first printed line is true: for programs that wait, load, or run on a busy machine, and for the same programs without the cause.
 RSpec.describe "the first line" do
   include_context "with a box"
 
@@ -45,7 +45,7 @@ RSpec.describe "the first line" do
       RUBY
       first = json[:findings].first
       expect(first).to include(kind: "waiting", text: match(text), share: be > 0.7)
-      idle = json[:findings].find { |it| it[:kind] == "idle" }
+      idle = json[:findings].find { |entry| entry[:kind] == "idle" }
       expect(idle[:text]).to match(/\A(?:8|9) threads waited for work/)
       report = profiler_child("report", "a.pb.gz", chdir: box).out
       expect(report).to include idle[:text]
@@ -77,7 +77,7 @@ RSpec.describe "the first line" do
   end
 
   it "says what was loaded, for which gem and at which line" do
-    File.write("#{box}/big.rb", "module Big\n#{Array.new(20_000) { |it| "  def self.m#{it}(a, b) = a + b * #{it}\n" }.join}end\n")
+    File.write("#{box}/big.rb", "module Big\n#{Array.new(20_000) { |number| "  def self.m#{number}(a, b) = a + b * #{number}\n" }.join}end\n")
     first = first_of("$:.unshift(#{box.inspect})\nrequire \"big\"\nburn(1)", mode: "cpu")
     expect(first).to include(kind: "loading", line: burn.lines.size + 2, share: be > 0.5)
   end
@@ -88,7 +88,7 @@ RSpec.describe "the first line" do
   end
 
   it "leads to the innermost function that holds half of the time, where no method is hot", :timed do
-    methods = Array.new(12) { |it| "def work#{it} = 2_000.times { |n| n & #{it} }" }.join("\n")
+    methods = Array.new(12) { |number| "def work#{number} = 2_000.times { |n| n & #{number} }" }.join("\n")
     parts = { head: 0..3, body: 4..7, foot: 8..11 }.map { |name, numbers| "def #{name} = (#{numbers}).each { |it| send(\"work\#{it}\") }" }.join("\n")
     source = "class Page\n#{methods}\n#{parts}\ndef render\n  head\n  body\n  foot\nend\nend\n400.times { Page.new.render }"
     expect(first_of(source, mode: "cpu")).to include(kind: "running", text: match(/\Ainside Page#render: [\d.]+% Page#(?:head|body|foot), [\d.]+% Page#(?:head|body|foot)\z/), share: be > 0.8)

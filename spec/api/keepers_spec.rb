@@ -59,7 +59,7 @@ RSpec.describe "The code that a long session knows" do
       print_json(names)
     RUBY
     expected = Array.new(3) do |round|
-      %W[gone#{round}.rb round#{round}.rb].flat_map { |file| Array.new(2_000) { |it| ["Object#new_#{it}", file, it + 1] } }
+      %W[gone#{round}.rb round#{round}.rb].flat_map { |file| Array.new(2_000) { |number| ["Object#new_#{number}", file, number + 1] } }
     end
     expect(result).to eq(expected)
   end

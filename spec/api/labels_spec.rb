@@ -100,7 +100,7 @@ RSpec.describe "Profiler.label" do
                   error { Profiler.run(static_labels: { a: BasicObject.new }) { } }.gsub(/0x\h+/, "0x"), Profiler.label(nil, b: 1) { Profiler.labels }])
     RUBY
     allowed = "(allowed: names as Symbols or Strings, with their values)"
-    values = "(allowed: String, Symbol, Numeric, true, false, and nil to take it away)"
+    values = "(allowed: String, Symbol, Numeric, true, false, and nil to remove it)"
     expect(refused).to eq([*["5", '"x"', "[[:a, 1]]", "Object", "#<BasicObject:0x>"].map { |it| "ArgumentError: #{it} is not a Hash of labels #{allowed}" },
                            *["ArgumentError: the label :a cannot be #<BasicObject:0x> #{values}"] * 2, { b: "1" }])
   end
@@ -153,7 +153,7 @@ RSpec.describe "Profiler.label" do
     RUBY
     expect(more).to be < 16 << 20
     expect(late).to be >= 30
-    expect(notes).to include(/too many different sets of labels: \d+ times they became \(other\)/)
+    expect(notes).to include(/too many different sets of labels: recorded as \(other\) \d+ times/)
   end
 
   # CHECKS=10000000 spec/programs/label_storm.rb takes four minutes.

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# What profiles take in memory, which is outside of Ruby's heap.
+# The memory of profiles, which is outside of Ruby's heap.
 RSpec.describe "The memory of a profile" do
   include_context "with a box"
   include_context "with a program"
 
-  before { File.write(in_box("large.folded"), (1..40_000).map { |it| "main;#{"a;" * (it % 50)}f#{it} 1\n" }.join) }
+  before { File.write(in_box("large.folded"), (1..40_000).map { |number| "main;#{"a;" * (number % 50)}f#{number} 1\n" }.join) }
 
   it "is included in ObjectSpace.memsize_of" do
     one, all = run_json(<<~RUBY, chdir: box)

@@ -23,7 +23,7 @@ RSpec.describe "Profiler.metrics" do
       when /\A# TYPE ([a-zA-Z_:][\w:]*) (counter|gauge)\z/ then types.key?($1) || values.keys.any? { |name, _| name == $1 } ? raise("late: #{line}") : types[$1] = $2
       when /\A([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]|\\["\\n])*",?)*)\})? ([-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|Inf|NaN))\z/
         name, labels, number = $1, $2, $3
-        raise "between those of others: #{line}" if values.keys.any? { |it, _| it == name } && values.keys.last[0] != name
+        raise "between those of others: #{line}" if values.keys.any? { |value, _| value == name } && values.keys.last[0] != name
         raise "a counter by another name: #{line}" if types.fetch(name) == "counter" && !name.end_with?("_total")
 
         labels = labels.to_s.scan(/(\w+)="((?:[^"\\]|\\.)*)"/).to_h { |key, value| [key, value.gsub(/\\(.)/) { $1 == "n" ? "\n" : $1 }] }
@@ -61,7 +61,7 @@ RSpec.describe "Profiler.metrics" do
   end
 
   it "are those of each sink, under names that differ" do
-    metrics, text = run_json(<<~'RUBY').then { |it| [it[0], it[1]] }
+    metrics, text = run_json(<<~'RUBY').then { |entry| [entry[0], entry[1]] }
       counts = { delivered: 1, lost: 2, retried: 3, bytes: 4, waiting: 5, waiting_bytes: 6, other: 7 }
       sinks = [Kept.new("pyroscope", counts), Kept.new("pyroscope", counts.transform_values { |it| it * 10 }), Kept.new("odd \\ \" \n name", { delivered: 1, lost: 0 })]
       Profiler::Continuous.start(sinks, 60, { mode: :cpu })

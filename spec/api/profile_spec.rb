@@ -89,8 +89,8 @@ RSpec.describe "Profiler::Profile" do
         [profile.by(:thread, limit: 0), profile.stats]
       RUBY
       groups, stats = evaluate(code.tr("\n", ";"))
-      expect(groups.sum { |it| it["weight"] }).to eq stats["cpu_ns"]
-      expect(groups.map { |it| it["value"] }).to include(/\Ahelper \(\d+\)\z/)
+      expect(groups.sum { |group| group["weight"] }).to eq stats["cpu_ns"]
+      expect(groups.map { |group| group["value"] }).to include(/\Ahelper \(\d+\)\z/)
     end
 
     it "is a table in the report" do

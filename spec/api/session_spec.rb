@@ -171,7 +171,7 @@ RSpec.describe "Profiler::Session" do
   end
 
   it "starts on many threads at once, even if the VM switches threads meanwhile" do
-    # What starts asks, once, for a constant that this Ruby may not have, for others, and for methods of Thread.
+    # A start asks once for a constant that this Ruby may not have, for others, and for methods of Thread.
     result = ruby_child("-e", <<~RUBY, timeout: 60)
       def RubyVM.const_missing(name)
         sleep 0.2

@@ -31,8 +31,8 @@ RSpec.describe Signatures do
   it "declare the methods that exist, and all public ones" do
     expect(declared.size).to be > 30
     wrong = each_kind do |owner, signatures, methods|
-      missing = methods["public"].reject { |it| it.start_with?("_") || it.end_with?("=") } - signatures.keys - own
-      (signatures.keys - methods["all"].keys).map { |it| "#{owner}#{it} does not exist" } + missing.map { |it| "#{owner}#{it} has no signature" }
+      missing = methods["public"].reject { |method| method.start_with?("_") || method.end_with?("=") } - signatures.keys - own
+      (signatures.keys - methods["all"].keys).map { |item| "#{owner}#{item} does not exist" } + missing.map { |entry| "#{owner}#{entry} has no signature" }
     end
     expect(wrong).to be_empty, wrong.join("\n")
   end
@@ -86,7 +86,7 @@ RSpec.describe Signatures do
 
   it "are read from classes in modules, attributes, aliases and singleton methods" do
     methods = read("module A\n class B\n  attr_accessor a: Integer\n  alias self.d self.c\n  def self.c: (Integer) -> void\n  def self?.e: () -> void\n end\nend\n")
-    expect(methods.transform_values { |kinds| kinds.transform_values { |it| it.transform_values(&:text) } })
+    expect(methods.transform_values { |kinds| kinds.transform_values { |kind| kind.transform_values(&:text) } })
       .to eq("A" => { "instance" => {}, "singleton" => {} },
              "A::B" => { "instance" => { "a" => "() -> Integer", "a=" => "(Integer) -> Integer", "e" => "() -> void" },
                          "singleton" => { "c" => "(Integer) -> void", "d" => "(Integer) -> void", "e" => "() -> void" } })

@@ -40,7 +40,7 @@ RSpec.describe "Profiler.view" do
     RUBY
     @page = result.out.chomp
     facts = JSON.parse(File.read(@page)[/id="facts">(.*?)<\/script>/m, 1])
-    expect([facts["title"], facts["comparison"]["runs"].map { |it| it["side"] }]).to eq ["both", %w[after before before]]
+    expect([facts["title"], facts["comparison"]["runs"].map { |fact| fact["side"] }]).to eq ["both", %w[after before before]]
     expect(File.stat(@page).mode & 0o777).to eq 0o600
   end
 

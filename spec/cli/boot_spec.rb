@@ -20,7 +20,7 @@ RSpec.describe "profiler boot" do
   it "prints what was loaded as JSON" do
     json = JSON.parse(boot("--json", program("app", shop: 0.08, cart: 0.03)).err)
     expect(json).to include("findings", "loads" => include("type" => "cpu", "all" => Integer, "total" => Integer, "self" => 0, "waited" => 0))
-    main = json["loads"]["files"].find { |it| it["path"].end_with?("shop.rb") }
+    main = json["loads"]["files"].find { |entry| entry["path"].end_with?("shop.rb") }
     expect(main).to match("path" => in_box("app/shop.rb"), "by" => "#{in_box("app/main.rb")}:1", "total" => be > 40_000_000, "self" => be > 40_000_000,
                           "waited" => 0, "files" => [])
     expect(json["loads"]["packages"]).to all include("name", "total", "self", "waited")

@@ -7,16 +7,16 @@ RSpec.describe "profiler diff and check" do
   # A run of a program with 20 methods as folded stacks, the first with a fifth of the samples, times +slower+.
   def write_run(name, seed, samples: 20_000, slower: 1.0)
     random = Random.new(seed)
-    weights = Array.new(20) { |it| it.zero? ? 0.2 * slower : 0.8 / 19 }
-    ends = weights.each_with_object([]) { |it, sums| sums << ((sums.last || 0) + it) }
+    weights = Array.new(20) { |number| number.zero? ? 0.2 * slower : 0.8 / 19 }
+    ends = weights.each_with_object([]) { |weight, sums| sums << ((sums.last || 0) + weight) }
     counts = Hash.new(0)
-    (samples * ends.last).round.times { counts[ends.index { |it| it > random.rand * ends.last } || 19] += 1 }
+    (samples * ends.last).round.times { counts[ends.index { |ending| ending > random.rand * ends.last } || 19] += 1 }
     lines = counts.map { |method, number| "<main>;Shop#serve;Shop#m#{method} #{number}" }
     File.write("#{box}/#{name}.folded", lines.join("\n"))
     "#{name}.folded"
   end
 
-  def side(name, seed, **options) = (0..2).map { |it| write_run("#{name}#{it}", seed + it, **options) }.join(",")
+  def side(name, seed, **options) = (0..2).map { |number| write_run("#{name}#{number}", seed + number, **options) }.join(",")
 
   def run(*arguments)
     result = profiler_child(*arguments, chdir: box)
@@ -103,7 +103,7 @@ RSpec.describe "profiler diff and check" do
     "#{name}.folded"
   end
 
-  even = (1..10).to_h { |it| [it, 1_000] }
+  even = (1..10).to_h { |number| [number, 1_000] }
   {
     "much faster" => [{ 0 => 20_000, **even }, even, 0, "3.0 times faster: 30,000 -> 10,000, because Shop#m0 is gone"],
     "much slower" => [even, { 0 => 20_000, **even }, 1, "3.0 times slower: 10,000 -> 30,000, because Shop#m0 is new"],
@@ -111,8 +111,8 @@ RSpec.describe "profiler diff and check" do
     "a bit slower" => [{ 0 => 2_000, **even }, { 0 => 4_000, **even }, 1, "17% slower: 12,000 -> 14,000, because Shop#m0 went from 2,000 to 4,000"],
     "moved to another method" => [{ 0 => 4_000, 11 => 100, **even }, { 0 => 100, 11 => 4_000, **even }, 1, "as fast as before: 14,100 -> 14,100"],
     "faster, but for one method" => [{ 0 => 20_000, **even }, { **even, 1 => 2_500 }, 1, "2.6 times faster: 30,000 -> 11,500, because Shop#m0 is gone"],
-    "the same on a slower machine" => [even, even.transform_values { |it| it * 3 / 2 }, 0, "50% slower: 10,000 -> 15,000"],
-    "the same on a faster machine" => [even, even.transform_values { |it| it / 2 }, 0, "2.0 times faster: 10,000 -> 5,000"],
+    "the same on a slower machine" => [even, even.transform_values { |number| number * 3 / 2 }, 0, "50% slower: 10,000 -> 15,000"],
+    "the same on a faster machine" => [even, even.transform_values { |number| number / 2 }, 0, "2.0 times faster: 10,000 -> 5,000"],
     "the same" => [even, even, 0, "as fast as before: 10,000 -> 10,000"],
     "noisy" => [even, even.merge(1 => 1_040, 2 => 965), 0, "as fast as before: 10,000 -> 10,005"],
     "empty" => [even, { 1 => 1 }, 0, "10000.0 times faster: 10,000 -> 1"]

@@ -15,7 +15,7 @@ RSpec.describe "profiler doctor" do
   def facts(env: {})
     result = profiler_child("doctor", "--json", env: env)
     expect(result.err).to eq ""
-    JSON.parse(result.out, symbolize_names: true).tap { |it| expect(result.code).to eq(it[:ok] ? 0 : 1) }
+    JSON.parse(result.out, symbolize_names: true).tap { |doctor| expect(result.code).to eq(doctor[:ok] ? 0 : 1) }
   end
 
   # Its output on a terminal.
@@ -31,14 +31,14 @@ RSpec.describe "profiler doctor" do
   it "prints the facts, one a line" do
     result = profiler_child("doctor")
     expect(result.out).to include(RUBY_VERSION, RUBY_PLATFORM, "This Ruby can be profiled here.\n")
-    expect(result.out.lines.take(14).map { |it| it[/(?<=\A[ !] )\S+(?: tick)?/] })
+    expect(result.out.lines.take(14).map { |line| line[/(?<=\A[ !] )\S+(?: tick)?/] })
       .to eq ["profiler", "Ruby", "YJIT", "ZJIT", "stacks", "waits", "objects", "kernel tick", "interval", "SIGPROF", "perf", "thread_timer", "ticker", "setitimer"]
     expect(line(result.out, "kernel tick")).to match(/ [\d.]+ ms \(\d+ Hz\)\z/)
     expect(line(result.out, "interval")).to match(/50 us requested, [\d.]+ [um]s effective; 1 ms requested, [\d.]+ ms effective; 10 ms requested, [\d.]+ ms effective of CPU/)
     coarse = profiler_child("doctor", env: { "PROFILER_ENGINE" => "thread_timer" }).out
-    expect(line(coarse, "interval")).to match(/50 us requested, [\d.]+ ms effective; 1 ms requested, [\d.]+ ms effective; 10 ms requested, [\d.]+ ms effective of CPU: no timer/)
+    expect(line(coarse, "interval")).to match(/50 us requested, [\d.]+ ms effective; 1 ms requested, [\d.]+ ms effective; 10 ms requested, [\d.]+ ms effective of CPU: timers fire only at kernel ticks/)
     expect(line(result.out, "SIGPROF")).to match(/\A  SIGPROF +not handled\z/)
-    expect(line(result.out, "engine")).to match(/the default; PROFILER_ENGINE=NAME forces one/)
+    expect(line(result.out, "engine")).to match(/the default; PROFILER_ENGINE=NAME selects another/)
     expect(line(result.out, "overhead")).to match(/about [\d.]+ us per sample of \d+ frames, [\d.]+ % of CPU at \d+ samples per second \(measured on \d+ samples\)/)
     expect([result.code, result.err]).to eq [0, ""]
   end
@@ -50,21 +50,21 @@ RSpec.describe "profiler doctor" do
     expect(json[:ruby]).to eq(engine: "ruby", version: RUBY_VERSION, platform: RUBY_PLATFORM, unsupported: nil)
     expect(json[:waits]).to eq(seen: RUBY_VERSION < "3.3" ? "sampled" : "measured", reason: nil)
     expect(json[:engines]).to all match(name: String, available: be(true) | be(false), reason: be_nil | be_a(String), note: be_nil | be_a(String))
-    expect(json[:engines].map { |it| it[:name] }).to include("perf", "thread_timer", "ticker", "setitimer", "safepoint")
+    expect(json[:engines].map { |entry| entry[:name] }).to include("perf", "thread_timer", "ticker", "setitimer", "safepoint")
     expect(json[:cost]).to match(sample_ns: be_positive, percent: Float, samples_per_second: be_positive, interval_ns: 1_000_000,
                                  effective_interval_ns: be_positive, samples: be_positive, frames: (be > 50))
     tick_ns = Process.clock_getres(Process::CLOCK_MONOTONIC_COARSE, :nanosecond)
     expect(json[:kernel]).to include(tick_ns: tick_ns, hz: (1e9 / tick_ns).round)
     expect(json[:intervals].first[:effective_ns]).to eq(%w[perf ticker].include?(json[:engine][:chosen]) ? 50_000 : tick_ns)
-    coarse = facts(env: { "PROFILER_ENGINE" => "thread_timer" })[:intervals].map { |it| it[:effective_ns] }
-    expect(coarse).to eq([50_000, 1_000_000, 10_000_000].map { |it| [it, tick_ns].max })
+    coarse = facts(env: { "PROFILER_ENGINE" => "thread_timer" })[:intervals].map { |fact| fact[:effective_ns] }
+    expect(coarse).to eq([50_000, 1_000_000, 10_000_000].map { |item| [item, tick_ns].max })
   end
 
   it "names the engine that a session gets" do
     got = ruby_child("-e", "require 'profiler'; print Profiler.run { }.meta[:engine]").out
     json = facts
     expect(json[:engine]).to eq(chosen: got, requested: nil)
-    expect(json[:engines].find { |it| it[:name] == got }).to include(available: true)
+    expect(json[:engines].find { |entry| entry[:name] == got }).to include(available: true)
   end
 
   it "reports a foreign handler of SIGPROF" do
@@ -111,7 +111,7 @@ RSpec.describe "profiler doctor" do
   end
 
   it "explains what a JIT means for the stacks" do
-    jit = facts[:jits].find { |it| it[:name] == "YJIT" }
+    jit = facts[:jits].find { |fact| fact[:name] == "YJIT" }
     skip "this Ruby has no YJIT" unless jit[:available]
     json = facts(env: { "RUBYOPT" => "--yjit" })
     expect(json[:jits].first).to eq(name: "YJIT", available: true, enabled: true)
@@ -158,6 +158,6 @@ RSpec.describe "profiler doctor" do
     expect(profiler_child("doctor").out).not_to include "\e["
     expect(profiler_child("doctor", "--color").out).to include "\e[32mThis Ruby can"
     expect(on_terminal).to include "\e[32mThis Ruby can"
-    expect(on_terminal("NO_COLOR" => "1")).to include("This Ruby can").and satisfy { |it| !it.include?("\e[") }
+    expect(on_terminal("NO_COLOR" => "1")).to include("This Ruby can").and satisfy { |text| !text.include?("\e[") }
   end
 end

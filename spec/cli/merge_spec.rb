@@ -97,6 +97,6 @@ RSpec.describe "profiler merge" do
 
   it "refuses to overwrite an input with a picture" do
     File.rename(in_box("beta.pb.gz"), in_box("beta.svg"))
-    refuse("alpha.pb.gz", "beta.svg", "-o", "./beta.svg", status: 2, saying: "./beta.svg is an input")
+    refuse("alpha.pb.gz", "beta.svg", "-o", "./beta.svg", status: 2, saying: "./beta.svg is also an input")
   end
 end

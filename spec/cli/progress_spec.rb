@@ -4,7 +4,7 @@ require "stringio"
 require "profiler/cli/progress"
 
 RSpec.describe "The progress line" do
-  let(:terminal) { StringIO.new.tap { |it| it.define_singleton_method(:tty?) { true } } }
+  let(:terminal) { StringIO.new.tap { |built| built.define_singleton_method(:tty?) { true } } }
 
   before { stub_const("Profiler::CLI::Progress::AFTER", -1.0) }
 

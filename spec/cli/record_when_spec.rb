@@ -72,8 +72,8 @@ RSpec.describe "profiler record, with limits of time," do
   it "adds --label to every sample, overridden by the program's own labels" do
     result = record("--label", "region=eu", "--label", "service=web", "#{program} before; Profiler.label(service: 1) { during }")
     expect(result.code).to eq 0
-    expect(profile.by("region").map { |it| it[:value] }).to eq ["eu"]
-    expect(profile.by("service").map { |it| it[:value] }).to contain_exactly("web", "1")
+    expect(profile.by("region").map { |row| row[:value] }).to eq ["eu"]
+    expect(profile.by("service").map { |row| row[:value] }).to contain_exactly("web", "1")
   end
 
   it "refuses invalid options" do

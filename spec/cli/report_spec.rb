@@ -39,7 +39,7 @@ RSpec.describe "profiler report" do
   it "sorts by total with --sort-total" do
     totals = JSON.parse(profiler_child("report", recorded, "--json", "--sort-total").out)["top"].map { |row| row["total"] }
     own = JSON.parse(profiler_child("report", recorded, "--json").out)["top"].map { |row| row["self"] }
-    expect([totals, own].map { |it| it.uniq.size }).to all be > 2
+    expect([totals, own].map { |item| item.uniq.size }).to all be > 2
     expect(totals).to eq totals.sort.reverse
     expect(own).to eq own.sort.reverse
     shown = rows(profiler_child("report", recorded, "--sort-total").out).map { |row| Float(row[/[\d.]+(?=%)/]) }
@@ -127,11 +127,11 @@ RSpec.describe "profiler report" do
     it "prints JSON, and only what threads did that --thread selects" do
       json = JSON.parse(profiler_child("report", marked, "--markers", "--json").out)
       expect(json.keys).to eq %w[file meta stats markers]
-      expect(json["markers"].map { |it| it.values_at("name", "count") }).to eq [["SQL Item Load: SELECT ?", 3], ["elsewhere", 1], ["now", 1]]
+      expect(json["markers"].map { |entry| entry.values_at("name", "count") }).to eq [["SQL Item Load: SELECT ?", 3], ["elsewhere", 1], ["now", 1]]
       expect(json["markers"].first).to include("total" => 90_000_000.., "mean" => 30_000_000.., "largest" => 30_000_000..,
                                                "place" => { "name" => "Object#load_items", "path" => "-e", "line" => 2 })
       json = JSON.parse(profiler_child("report", marked, "--markers", "--json", "--thread", "aside").out)
-      expect(json["markers"].map { |it| it["name"] }).to eq %w[elsewhere]
+      expect(json["markers"].map { |entry| entry["name"] }).to eq %w[elsewhere]
     end
 
     it "says what is not there: markers, or their places" do
@@ -204,7 +204,7 @@ RSpec.describe "profiler report" do
     File.open(in_box("sparse.pb.gz"), "wb") { |file| file.truncate(100 * 2**30) }
     ["/dev/zero", in_box("sparse.pb.gz")].each do |path|
       result = command_child("sh", "-c", "ulimit -v 4000000; exec \"$@\"", "sh", RbConfig.ruby, Child::EXE, "report", path, timeout: 30)
-      expect([result.code, result.err]).to eq [1, "profiler: #{path}: not read: it has more than 256 MiB\n"]
+      expect([result.code, result.err]).to eq [1, "profiler: #{path}: too large to read: it has more than 256 MiB\n"]
     end
     result = command_child("sh", "-c", "cat \"$3\" | \"$1\" \"$2\" report /dev/stdin", "sh", RbConfig.ruby, Child::EXE, recorded)
     expect([result.out, result.err]).to match [/FUNCTION/, ""]

@@ -38,7 +38,7 @@ RSpec.describe "Commands that show a profile" do
     files.each { |name, text| File.write("#{box}/#{name}", text) }
     program = "Profiler.run(mode: :allocations, every: 1) { ARGV.each { |it| load it } }.save('work.pb.gz')"
     expect(system(RbConfig.ruby, "-I#{File.expand_path("../../lib", __dir__)}", "-rprofiler", "-e", program, *files.keys.map { |name| "#{box}/#{name}" }, chdir: box)).to be true
-    expect(profiler_child("convert", "work.pb.gz", "with.html", "--source", chdir: box).err).to match(/ 1 source files?:\n  \S+\/app\.rb\n\z/)
+    expect(profiler_child("convert", "work.pb.gz", "with.html", "--source", chdir: box).err).to match(/ source of 1 file:\n  \S+\/app\.rb\n\z/)
     run("convert", "work.pb.gz", "without.html")
     with, without = %w[with without].map { |name| File.read("#{box}/#{name}.html") }
     sources = JSON.parse(with[%r{id="sources">(.*?)</script>}m, 1])
@@ -50,7 +50,7 @@ RSpec.describe "Commands that show a profile" do
     File.utime(Time.now + 60, Time.now + 60, "#{box}/app.rb")
     profiler_child("convert", "work.pb.gz", "later.html", "--source", chdir: box)
     later = JSON.parse(File.read("#{box}/later.html")[%r{id="sources">(.*?)</script>}m, 1])
-    expect(later.select { |_, it| it["changed"] }.keys.map { |path| File.basename(path) }).to eq(["app.rb"])
+    expect(later.select { |_, entry| entry["changed"] }.keys.map { |path| File.basename(path) }).to eq(["app.rb"])
     expect(run("annotate", "work.pb.gz", "app.rb")).to include("app.rb (changed since the recording: lines may not match)")
   end
 
@@ -73,16 +73,16 @@ RSpec.describe "Commands that show a profile" do
     File.symlink("database.yml", "#{box}/here/model.rb")
     File.mkfifo("#{box}/here/pipe.rb")
     gem_file, own = Gem.loaded_specs.fetch("rspec-core").full_gem_path + "/lib/rspec/core.rb", "#{RbConfig::CONFIG.fetch("rubylibdir")}/json.rb"
-    here = %w[database.yml config script mine.rb app.rb link.rb alias.rb model.rb pipe.rb missing.rb .kube/config.rb ../outside/theirs.rb].map { |it| "#{box}/here/#{it}" }
+    here = %w[database.yml config script mine.rb app.rb link.rb alias.rb model.rb pipe.rb missing.rb .kube/config.rb ../outside/theirs.rb].map { |name| "#{box}/here/#{name}" }
     paths = [*here, "mine.rb", "../outside/theirs.rb", "/etc/passwd", gem_file, own]
-    frames = paths.map { |it| { name: "f", file: it, line: 1 } }
-    profile = { type: "sampled", name: "x", unit: "milliseconds", startValue: 0, endValue: 10, samples: paths.each_index.map { |it| [it] }, weights: paths.map { 1 } }
+    frames = paths.map { |path| { name: "f", file: path, line: 1 } }
+    profile = { type: "sampled", name: "x", unit: "milliseconds", startValue: 0, endValue: 10, samples: paths.each_index.map { |index| [index] }, weights: paths.map { 1 } }
     write["foreign.speedscope.json", JSON.generate("$schema" => "https://www.speedscope.app/file-format-schema.json", shared: { frames: frames }, profiles: [profile])]
     result = profiler_child("convert", "../foreign.speedscope.json", "../page.html", "--source", chdir: "#{box}/here")
     sources = JSON.parse(File.read("#{box}/page.html")[%r{id="sources">(.*?)</script>}m, 1])
-    expected = [*%w[script mine.rb alias.rb].map { |it| "#{box}/here/#{it}" }, "mine.rb", gem_file, own]
+    expected = [*%w[script mine.rb alias.rb].map { |name| "#{box}/here/#{name}" }, "mine.rb", gem_file, own]
     expect(sources.keys).to match_array(expected)
-    expect(result.err.lines.map(&:chomp)).to eq(["profiler: the page contains the source of 6 files:", *expected.sort.map { |it| "  #{it}" }])
+    expect(result.err.lines.map(&:chomp)).to eq(["profiler: the page contains the source of 6 files:", *expected.sort.map { |entry| "  #{entry}" }])
   end
 
   it "name a function, thread or type that is not there" do
@@ -97,7 +97,7 @@ RSpec.describe "Commands that show a profile" do
 
   it "show a method with its callers, callees and source" do
     FileUtils.mkdir_p("#{box}/app/lib")
-    File.write("#{box}/app/lib/shop.rb", (1..90).map { |it| "line_#{it}\n" }.join)
+    File.write("#{box}/app/lib/shop.rb", (1..90).map { |number| "line_#{number}\n" }.join)
     out = run("report", shop, "--method", "Order#save$")
     expect(out).to match(/^Shop::Order#save  .*shop\.rb:40$/)
       .and match(/^  total +701 ms +82\.8% +self +300 ms +35\.4%$/)
@@ -105,11 +105,11 @@ RSpec.describe "Commands that show a profile" do
     methods = JSON.parse(run("report", shop, "--method", "Order#save$", "--json"))["methods"]
     expect(methods.size).to eq 1
     expect(methods[0]).to include("self" => 300_000_000, "total" => 701_234_000)
-    expect(methods[0]["lines"].sum { |it| it["self"] }).to eq 300_000_000
+    expect(methods[0]["lines"].sum { |method| method["self"] }).to eq 300_000_000
     annotated = run("annotate", shop, "lib/shop.rb", "--source", "#{box}/")
     expect(annotated).to match(/47\.4% +401 ms +47\.4% +21 line_21$/).or match(/47\.4% +401 ms +47\.4% +21$/)
     lines = JSON.parse(run("annotate", shop, "Shop::Order#save", "--json"))["files"].values.first
-    expect(lines.values.sum { |it| it["self"] }).to eq 300_000_000
+    expect(lines.values.sum { |line| line["self"] }).to eq 300_000_000
   end
 
   it "prefer a file to a method, and report an argument that is neither" do
@@ -127,8 +127,8 @@ RSpec.describe "Commands that show a profile" do
 
   it "show a gap wherever lines are left out" do
     FileUtils.mkdir_p("#{box}/app/lib")
-    File.write("#{box}/app/lib/shop.rb", (1..90).map { |it| "line_#{it}\n" }.join)
-    shown = run("annotate", shop, "lib/shop.rb", "--source", box).lines.drop(4).map { |it| it[/\d+(?= line_)|\.\.\./] }
+    File.write("#{box}/app/lib/shop.rb", (1..90).map { |number| "line_#{number}\n" }.join)
+    shown = run("annotate", shop, "lib/shop.rb", "--source", box).lines.drop(4).map { |entry| entry[/\d+(?= line_)|\.\.\./] }
     gap = ["..."]
     expect(shown).to eq [*("19".."23"), *gap, *("39".."46"), *gap, *("59".."63"), *gap, *("80".."84")]
   end
@@ -147,7 +147,7 @@ RSpec.describe "Commands that show a profile" do
     { "report" => /^samples: 211 in all/, "tree" => /^samples: 211 in all/, "annotate" => /^samples: 211 in all/ }.each do |command, expected|
       expect(run(command, shop, "--type", "samples")).to match expected
     end
-    expect(run("convert", shop, "-", "--format", "folded", "--type", "samples").lines.sum { |it| Integer(it[/\d+$/]) }).to eq 211
+    expect(run("convert", shop, "-", "--format", "folded", "--type", "samples").lines.sum { |entry| Integer(entry[/\d+$/]) }).to eq 211
     expect(run("diff", shop, shop, "--type", "samples", "--all")).to match(/^samples: 211 before, 211 after/)
     expect(run("check", shop, "--type", "samples", "--max", "<main>: 211")).to match(/^ok +\d+ of 211  <main>$/)
     expect(JSON.parse(run("report", shop, "--type", "samples", "--method", "<=>", "--json"))).to include("type" => "samples", "total" => 211)
@@ -156,11 +156,11 @@ RSpec.describe "Commands that show a profile" do
 
   it "show the tree with the hot path open" do
     out = run("tree", shop)
-    expect(out.lines.grep(/<main>|Array#each|Order#save |<=>/).first(4).map { |it| it[/[<A-Z]\S+(?=  |$)/] }.first).to eq "<main>"
+    expect(out.lines.grep(/<main>|Array#each|Order#save |<=>/).first(4).map { |line| line[/[<A-Z]\S+(?=  |$)/] }.first).to eq "<main>"
     expect(out).to match(/^ +401 ms +47\.4% +401 ms +Shop::Order#<=>/)
     tree = JSON.parse(run("tree", shop, "--json"))
     expect(tree.values_at("type", "total")).to eq ["cpu", 847_000_000]
-    sum = ->(nodes) { nodes.sum { |it| it["self"] + sum[it["children"]] } }
+    sum = ->(nodes) { nodes.sum { |node| node["self"] + sum[node["children"]] } }
     expect(sum[tree["tree"]]).to eq 847_000_000
     expect(run("tree", shop, "--color=always")).to include("\e[1;31m")
   end
@@ -177,7 +177,7 @@ RSpec.describe "Commands that show a profile" do
     expect(firefox).to end_with("shop.firefox.json.gz")
     expect(JSON.parse(Zlib.gunzip(File.binread(firefox)))["meta"]["preprocessedProfileVersion"]).to eq 48
   ensure
-    [path, firefox].compact.each { |it| FileUtils.rm_rf(File.dirname(it)) }
+    [path, firefox].compact.each { |item| FileUtils.rm_rf(File.dirname(item)) }
   end
 
   it "show two files in one page, with the facts of both" do
@@ -186,7 +186,7 @@ RSpec.describe "Commands that show a profile" do
     page = File.read(path)
     expect([File.basename(path), File.stat(path).mode & 0o777]).to eq ["diff.html", 0o600]
     comparison = JSON.parse(page[/id="facts">(.*?)<\/script>/m, 1])["comparison"]
-    expect(comparison["runs"].map { |it| it.values_at("side", "name") }).to eq [["after", "shop.pb.gz"], ["before", "old.pb.gz"]]
+    expect(comparison["runs"].map { |entry| entry.values_at("side", "name") }).to eq [["after", "shop.pb.gz"], ["before", "old.pb.gz"]]
     expect(page.scan(/<script type="text\/plain" id="(profile[^"]*)"/).flatten).to eq %w[profile profile-1]
     # Commands that read a page read the later side.
     expect(run("report", path)).to match(/cpu: 847 ms in all/)
@@ -197,7 +197,7 @@ RSpec.describe "Commands that show a profile" do
     expect(refusal("view", shop, shop, "--type", "wall")).to match [1, /the profile has no "wall"/]
     expect(refusal("view", "nowhere.pb.gz", shop)).to match [1, /cannot read nowhere\.pb\.gz/]
   ensure
-    [path, json&.fetch("file")].compact.each { |it| FileUtils.rm_rf(File.dirname(it)) }
+    [path, json&.fetch("file")].compact.each { |item| FileUtils.rm_rf(File.dirname(item)) }
   end
 
   it "show the periods of a continuous session, damaged files left out" do
@@ -217,13 +217,13 @@ RSpec.describe "Commands that show a profile" do
     page = File.read(json["file"])
     index = JSON.parse(page[/id="facts">(.*?)<\/script>/m, 1])
     process = index["periods"]["processes"].first
-    totals = files.sort.map { |it| JSON.parse(run("report", it, "--type", "cpu", "--json", "--limit", "0"))["top"].sum { |row| row["self"] } }
-    expect(process["cells"].map { |it| it[2] }).to eq totals
-    expect(page.scan(/id="(period-\d+)"/).flatten).to eq files.each_index.map { |it| "period-#{it}" }
+    totals = files.sort.map { |file| JSON.parse(run("report", file, "--type", "cpu", "--json", "--limit", "0"))["top"].sum { |row| row["self"] } }
+    expect(process["cells"].map { |entry| entry[2] }).to eq totals
+    expect(page.scan(/id="(period-\d+)"/).flatten).to eq files.each_index.map { |index| "period-#{index}" }
     expect(File.stat(json["file"]).mode & 0o777).to eq 0o600
     FileUtils.mkdir_p("#{box}/empty")
     expect(refusal("view", "empty")).to eq [1, "profiler: empty has no profiles of a continuous session\n"]
-    expect(refusal("view", "kept", "--in", "svg").last).to match(/--in #{@viewer} cannot show a directory: only the page can/)
+    expect(refusal("view", "kept", "--in", "svg").last).to match(/--in svg cannot show a directory: only the page can/)
   ensure
     FileUtils.rm_rf(File.dirname(json["file"])) if json
   end
@@ -251,11 +251,11 @@ RSpec.describe "Commands that show a profile" do
       files = text.scan(/id="period-\d+">([^<]*)/).flatten
       totals = files.each_with_index.map do |file, place|
         File.binwrite("#{box}/part#{place}.pb.gz", file.unpack1("m"))
-        JSON.parse(run("report", "part#{place}.pb.gz", "--type", "samples", "--json", "--limit", "0"))["top"].sum { |it| it["self"] }
+        JSON.parse(run("report", "part#{place}.pb.gz", "--type", "samples", "--json", "--limit", "0"))["top"].sum { |result| result["self"] }
       end
-      samples, number = result.out.split.map { |it| Integer(it) }
+      samples, number = result.out.split.map { |line| Integer(line) }
       expect(totals.sum).to eq samples
-      JSON.parse(text[/id="facts">(.*?)<\/script>/m, 1])["periods"]["parts"].map { |it| it["files"] }.tap { |it| expect(it.sum).to eq number }
+      JSON.parse(text[/id="facts">(.*?)<\/script>/m, 1])["periods"]["parts"].map { |result| result["files"] }.tap { |entry| expect(entry.sum).to eq number }
     end
     expect(parts.first.uniq).to eq [1]
     expect(parts.last.size).to be <= 2 # midnight can be between them

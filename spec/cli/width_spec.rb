@@ -36,21 +36,21 @@ RSpec.describe "the output of commands on a terminal" do
     "diff" => %w[diff a.pb.gz b.pb.gz --all], "check" => ["check", "a.pb.gz", "--max", "/name/: 1ms", "--baseline", "b.pb.gz"],
     "doctor" => %w[doctor], "help" => %w[--help]
   }
-  %w[record stat view report tree annotate diff check merge convert doctor completion].each { |it| commands["#{it} --help"] = [it, "--help"] }
+  %w[record stat view report tree annotate diff check merge convert doctor completion].each { |name| commands["#{name} --help"] = [name, "--help"] }
 
   [80, 120].each do |width|
     commands.each do |name, arguments|
       it "fits #{width} columns: #{name}" do
         lines = lines_of(width, *arguments)
         expect(lines.size).to be > 3
-        expect(lines.select { |it| it.size > width }).to eq []
+        expect(lines.select { |line| line.size > width }).to eq []
       end
     end
 
     it "fits #{width} columns: record, in 12 lines" do
       lines = lines_of(width, "record", "--", RbConfig.ruby, @app)
       expect(lines.size).to be_between(5, 12)
-      expect(lines.select { |it| it.size > width }).to eq []
+      expect(lines.select { |line| line.size > width }).to eq []
     end
   end
 

@@ -33,7 +33,7 @@ module Compatibility
       ours_again = trial(way).run
       runs = [[plain, trial(PLAIN).run], [ours, ours_again]]
       tests = differing(*runs.first) | differing(*runs.last) | differing(plain, ours) | differing(runs.first.last, runs.last.last)
-      seen = tests.to_h { |test| [test, runs.map { |outcomes| outcomes.map { |it| status(it, test) } }] }
+      seen = tests.to_h { |test| [test, runs.map { |outcomes| outcomes.map { |outcome| status(outcome, test) } }] }
       again(way, seen.reject { |_test, (plains, withs)| steady?(plains, withs) })
       control = nil
       seen.map do |test, (plains, withs)|
@@ -61,7 +61,7 @@ module Compatibility
       return if unsteady.empty?
 
       AGAIN.times do
-        outcomes = [PLAIN, way].map { |it| trial(it).run(only: only(unsteady.keys)) }
+        outcomes = [PLAIN, way].map { |item| trial(item).run(only: only(unsteady.keys)) }
         unsteady.each { |test, seen| seen.zip(outcomes) { |statuses, outcome| statuses << status(outcome, test) } }
       end
     end

@@ -12,7 +12,7 @@ RSpec.describe "Compatibility::Comparison" do
     ways.to_h do |name|
       way = Compatibility::WAYS.fetch(name)
       ours = trial.call(item, way).run
-      [name, [ours, Compatibility::Comparison.new(item, &trial).verdicts(way, plain, ours).to_h { |it| [it.test, it.kind] }]]
+      [name, [ours, Compatibility::Comparison.new(item, &trial).verdicts(way, plain, ours).to_h { |verdict| [verdict.test, verdict.kind] }]]
     end
   end
 

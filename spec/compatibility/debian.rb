@@ -58,10 +58,10 @@ module Compatibility
       def candidates(name, version, into)
         update(into)
         listed = IO.popen([*apt("apt-cache", into), "showsrc", name], err: File::NULL, &:read).scan(/^Version: (\S+)$/).flatten.uniq
-        listed = listed.sort_by { |it| it.scan(/\d+/).map(&:to_i) }.reverse
+        listed = listed.sort_by { |entry| entry.scan(/\d+/).map(&:to_i) }.reverse
         return listed unless version
 
-        [version, *listed.select { |it| it[SERIES] == version[SERIES] }].uniq & listed
+        [version, *listed.select { |entry| entry[SERIES] == version[SERIES] }].uniq & listed
       end
 
       def download(name, version, into)
@@ -72,7 +72,7 @@ module Compatibility
         lists = File.join(into, "apt")
         return if @updated || File.exist?(File.join(lists, "sources.list"))
 
-        FileUtils.mkdir_p(%w[lists/partial cache/archives/partial].map { |it| File.join(lists, it) })
+        FileUtils.mkdir_p(%w[lists/partial cache/archives/partial].map { |name| File.join(lists, name) })
         File.write(File.join(lists, "sources.list"), sources)
         @updated = quietly(*apt("apt-get", into), "-qq", "update") || raise(Missing, "apt-get cannot fetch the lists of sources")
       end

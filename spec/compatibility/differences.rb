@@ -66,6 +66,6 @@ module Compatibility
 
   # @return [String, nil]
   def self.reason(suite, test, way)
-    DIFFERENCES.find { |it| it.of?(suite, test, way) }&.reason
+    DIFFERENCES.find { |difference| difference.of?(suite, test, way) }&.reason
   end
 end

@@ -68,9 +68,9 @@ module Compatibility
     def compare(item, way, plain, line)
       ours = trial(item, way).run
       count(way, ours)
-      ours.messages.map { |it| it.gsub(/\d+/, "N") }.tally.each { |message, times| say("#{item.name} #{way.name} said #{times} times: #{message}") }
+      ours.messages.map { |message| message.gsub(/\d+/, "N") }.tally.each { |message, times| say("#{item.name} #{way.name} said #{times} times: #{message}") }
       problem("#{item.name}: no profile of the process in #{way.name}") if way.profiled? && ours.ended == "ended" && !ours.main
-      verdicts = Comparison.new(item) { |it, its| trial(it, its) }.verdicts(way, plain, ours)
+      verdicts = Comparison.new(item) { |built, its| trial(built, its) }.verdicts(way, plain, ours)
       verdicts.each { |verdict| note(way, verdict) }
       line.concat(verdicts.map(&:kind).tally.map { |kind, times| "#{way.name}: #{kind} #{times}" })
     end

@@ -51,6 +51,6 @@ module Compatibility
 
   def self.item(suite, source, path)
     command = suite.framework == "rspec" ? ["-S", "rspec", "--order", "defined", path] : [path, "--seed", "1"]
-    Item.new(name: path, directory: source, framework: suite.framework, arguments: [*suite.include.map { |it| "-I#{it}" }, *command])
+    Item.new(name: path, directory: source, framework: suite.framework, arguments: [*suite.include.map { |include| "-I#{include}" }, *command])
   end
 end

@@ -2,7 +2,7 @@
 
 require_relative "../support/other_user"
 
-# What ticks where the system refuses what would be best.
+# The engine that is chosen if the system refuses the best one.
 RSpec.describe "The engine" do
   include OtherUser
   include_context "with a program"
@@ -109,7 +109,7 @@ RSpec.describe "The engine" do
       print_json(profile.stats)
     RUBY
     expect(stats[:captured]).to be > 0
-    # It takes 5 to 10 us. While others were counted too, it was 55 to 240.
+    # A tick takes 5 to 10 us. While others were counted too, it took 55 to 240.
     expect(stats[:handler_ns] / stats[:captured]).to be_between(1, 30_000)
   end
 

@@ -51,7 +51,7 @@ RSpec.describe "Windows of a process whose clock is set" do
       expect(result).to include(flushed: true, stopped: true)
       expect(result[:counts]).to include(delivered: 2, lost: 0)
       result[:windows].each { |started, lasted, _cpu, right| expect(started + lasted).to be_within(1).of(right) }
-      expect(server.profiles.sum { |profile| profile.pprof.total("cpu") }).to eq(result[:windows].sum { |it| it[2] })
+      expect(server.profiles.sum { |profile| profile.pprof.total("cpu") }).to eq(result[:windows].sum { |entry| entry[2] })
     end
   end
 
@@ -76,8 +76,8 @@ RSpec.describe "Windows of a process whose clock is set" do
       expect(result[:lost]).to eq(counts[:lost])
       # A step ends a window, and no more than that.
       expect(windows.size).to be_between(result[:took] / 0.5 * 0.6, (result[:took] / 0.5) + 6 + 2)
-      expect(windows.map { |it| it[1] }).to all(be_between(0, 5))
-      expect(windows.sum { |it| it[2] }).to be_between(result[:cpu] * 0.9, result[:cpu] * 1.1)
+      expect(windows.map { |window| window[1] }).to all(be_between(0, 5))
+      expect(windows.sum { |window| window[2] }).to be_between(result[:cpu] * 0.9, result[:cpu] * 1.1)
       expect(result[:threads]).to be < result[:took] * 0.2
       expect(server.profiles.map(&:id).uniq.size).to eq(counts[:delivered])
     end

@@ -36,8 +36,8 @@ RSpec.describe "Windows for an engine that fails" do
       RUBY
       expect(result[:stopped]).to be(true)
       expect(result[:counts]).to include(lost: 0, waiting: 0, retried: 8)
-      # What arrived although its reply did not has come twice, with one id.
-      expect(server.profiles.map(&:id).uniq.size).to eq(server.profiles.size - (server.requests.count { |it| it.fault == :cut_reply }))
+      # A window that arrived, but whose reply did not, comes twice with one id.
+      expect(server.profiles.map(&:id).uniq.size).to eq(server.profiles.size - (server.requests.count { |request| request.fault == :cut_reply }))
       expect(cpu_profiles(server).map(&:id).uniq.size).to eq(result[:counts][:delivered])
     end
   end

@@ -69,7 +69,7 @@ RSpec.describe "Windows as OpenTelemetry profiles" do
 
       whole = { "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT" => "#{server.url}/all", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS" => "x-key=c" }
       ruby_child("-rprofiler/autoload", "-e", "1_000_000.times(&:to_s)", env: env.merge(whole))
-      expect(server.requests.last.then { |it| [it.path, it.headers["x-key"], it.headers["x-other"]] }).to eq(["/all", "c", nil])
+      expect(server.requests.last.then { |request| [request.path, request.headers["x-key"], request.headers["x-other"]] }).to eq(["/all", "c", nil])
     end
   end
 end

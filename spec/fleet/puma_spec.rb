@@ -44,7 +44,7 @@ RSpec.describe "Windows of Puma's processes under load" do
         { pid: profile.meta[:pid], at: profile.meta[:started_at_ns], sums: sums.reject { |_, it| it[:endpoints].empty? } }
       })
     RUBY
-      .to_h { |it| [[it[:pid], it[:at]], it[:sums].to_h { |type, sums| [type.to_s, sums.transform_values(&:to_h)] }] }
+      .to_h { |item| [[item[:pid], item[:at]], item[:sums].to_h { |type, sums| [type.to_s, sums.transform_values(&:to_h)] }] }
   end
 
   # The same of the Collector. A type that comes twice for a window is no equal of ours.
@@ -53,7 +53,7 @@ RSpec.describe "Windows of Puma's processes under load" do
       sum = ->(&of) { profile.samples.group_by(&of).transform_values { |some| some.sum(&:value) } }
       sums = (all[[Integer(profile.resource.fetch("process.pid")), profile.time]] ||= {})
       expect(sums).not_to include(profile.sample_type.first)
-      sums[profile.sample_type.first] = { endpoints: sum.call { |it| it.attributes["endpoint"] }, stacks: sum.call(&:stack) }
+      sums[profile.sample_type.first] = { endpoints: sum.call { |result| result.attributes["endpoint"] }, stacks: sum.call(&:stack) }
     end
   end
 
@@ -65,7 +65,7 @@ RSpec.describe "Windows of Puma's processes under load" do
 
   def describe(windows, counts, wrk)
     pids = windows.keys.map(&:first)
-    bytes = counts.values.sum { |it| it[:bytes] }
+    bytes = counts.values.sum { |count| count[:bytes] }
     puts "#{windows.size} windows of #{pids.uniq.size} processes (#{pids.tally.values.sort.reverse.join(", ")}), #{bytes} bytes sent, #{bytes / windows.size} a window",
          wrk[/^ +50%.*?^ +99%[^\n]*/m].to_s.strip, wrk[%r{^Requests/sec.*}]
   end

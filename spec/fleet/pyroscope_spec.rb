@@ -121,7 +121,7 @@ RSpec.describe "Windows for Pyroscope" do
     expect(out.lines(chomp: true)).to eq([
       "ArgumentError: url: (not shown, as it may have a password in it) is not an http or https URL", %(ArgumentError: url: "nothing" is not an http or https URL),
       "ArgumentError: timeout: 0 is not a number of seconds above 0", "ArgumentError: headers: a name or value has a line break, or is not valid text",
-      "ArgumentError: values: 0 is not a positive Integer", "ArgumentError: service: it is empty", "ArgumentError: to: 7 #{sinks}",
+      "ArgumentError: values: 0 is not a positive Integer", "ArgumentError: service: is empty (allowed: a name that is not empty)", "ArgumentError: to: 7 #{sinks}",
       %(ArgumentError: to: "parca" #{sinks}), "ArgumentError: no block given, and no out: or to:", "ArgumentError: PYROSCOPE_HTTP_HEADERS is not a JSON object"
     ])
   end

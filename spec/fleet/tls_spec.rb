@@ -9,16 +9,16 @@ RSpec.describe "Windows over TLS" do
 
   # A certificate of its own for localhost, valid for an hour.
   def certificate(key)
-    OpenSSL::X509::Certificate.new.tap do |it|
-      it.version = 2
-      it.serial = 1
-      it.subject = it.issuer = OpenSSL::X509::Name.parse("/CN=localhost")
-      it.public_key = key.public_key
-      it.not_before, it.not_after = Time.now - 60, Time.now + 3_600
-      extensions = OpenSSL::X509::ExtensionFactory.new(it, it)
-      it.add_extension(extensions.create_extension("subjectAltName", "DNS:localhost"))
-      it.add_extension(extensions.create_extension("basicConstraints", "CA:TRUE", true))
-      it.sign(key, OpenSSL::Digest.new("SHA256"))
+    OpenSSL::X509::Certificate.new.tap do |built|
+      built.version = 2
+      built.serial = 1
+      built.subject = built.issuer = OpenSSL::X509::Name.parse("/CN=localhost")
+      built.public_key = key.public_key
+      built.not_before, built.not_after = Time.now - 60, Time.now + 3_600
+      extensions = OpenSSL::X509::ExtensionFactory.new(built, built)
+      built.add_extension(extensions.create_extension("subjectAltName", "DNS:localhost"))
+      built.add_extension(extensions.create_extension("basicConstraints", "CA:TRUE", true))
+      built.sign(key, OpenSSL::Digest.new("SHA256"))
     end
   end
 

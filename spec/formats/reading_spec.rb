@@ -21,7 +21,7 @@ RSpec.describe "Profile.load" do
 
   # A pprof of another program: a function that is inlined into itself so many times, so many samples of it, and labels on them.
   def pprof(lines:, samples:, labels: 0, name: "m")
-    strings = ["", "cpu", "ns", name].map { |it| field(6, it) }.join
+    strings = ["", "cpu", "ns", name].map { |item| field(6, item) }.join
     sample = field(2, field(1, "\x01") + field(2, "\x01") + (field(3, "\x08\x03\x10\x03") * labels))
     field(1, "\x08\x01\x10\x02") + strings + field(5, "\x08\x01\x10\x03") +
       field(4, "\x08\x01".b + (field(4, "\x08\x01") * lines)) + (sample * samples)
@@ -94,12 +94,12 @@ RSpec.describe "Profile.load" do
 
   it "lets other threads run, and ends on their exceptions" do
     # Not refused: many lines of few stacks.
-    File.write(in_box("long.folded"), (1..200).map { |it| "main;#{"a;" * it}b #{it}\n" }.join * 2_000)
+    File.write(in_box("long.folded"), (1..200).map { |number| "main;#{"a;" * number}b #{number}\n" }.join * 2_000)
     expect(interrupted("Profiler::Native.parse(bytes)", "bytes = File.binread('long.folded')", turns: 5)).to eq(["RuntimeError: enough", 1])
   end
 
   it "answers questions about a large profile in the same way" do
-    File.write(in_box("large.folded"), (1..60_000).map { |it| "main;#{"a;" * (it % 150)}f#{it} 1\n" }.join)
+    File.write(in_box("large.folded"), (1..60_000).map { |number| "main;#{"a;" * (number % 150)}f#{number} 1\n" }.join)
     ["samples", "merge(*[large] * 40)", "dump(:folded)"].each do |question|
       expect([question, *interrupted("large.#{question}", "large = Profiler::Profile.load('large.folded')")]).to eq([question, "RuntimeError: enough", 1])
     end

@@ -63,7 +63,7 @@ RSpec.describe "A file in another tool's format" do
 
   it "is described by speedscope's own schema" do
     schema = need(File.join(Tools::MODULES, "speedscope/dist/release/file-format-schema.json"))
-    python = %w[python3 /usr/bin/python3].find { |it| system(it, "-c", "import jsonschema", err: File::NULL) } || need("python3-jsonschema")
+    python = %w[python3 /usr/bin/python3].find { |name| system(name, "-c", "import jsonschema", err: File::NULL) } || need("python3-jsonschema")
     check = "import json,sys,jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))"
     result = command_child(python, "-c", check, file("it.speedscope.json"), schema)
     expect(result.status).to be_success, result.err
@@ -73,7 +73,7 @@ RSpec.describe "A file in another tool's format" do
     profiles, rows = speedscope(file("it.speedscope.json"))
     walls = profiles.select { |name, _| name.end_with?(" - wall") }
     expect(walls.size).to eq truth["threads"].size
-    walls.values.sort_by { |it| ns_of(it) }.zip(truth["threads"].sort).each { |text, ns| expect_near(text, ns, 0) }
+    walls.values.sort_by { |wall| ns_of(wall) }.zip(truth["threads"].sort).each { |text, ns| expect_near(text, ns, 0) }
     expect(profiles.keys.grep(/\Aw;<b> \(\d+\) - cpu\z/).size).to eq 2
     # Of one name can be several blocks.
     alone = truth["main"].reject { |name, _| name.start_with?("block") }
@@ -86,7 +86,7 @@ RSpec.describe "A file in another tool's format" do
     _, rows = speedscope(file("it.cpuprofile"))
     expect(rows.keys).to include("Shop#sort", odd)
     expect_near(rows.fetch("Shop#sort").first, truth["rows"]["wall"]["Shop#sort"][1], 20_000)
-    # It puts what stackprof has of garbage collection under the stack before it, so only what a function has itself is the same.
+    # It shows stackprof's garbage collection under the stack before it, so only self weights are the same.
     _, rows = speedscope(file("it.stackprof.json"))
     expect_near(rows.fetch("Shop#sort").last, truth["rows"]["wall"]["Shop#sort"][0], truth["totals"]["wall"] / 500)
     _, rows = speedscope(file("cpu.stackprof.json"))
@@ -108,12 +108,12 @@ RSpec.describe "A file in another tool's format" do
             samples = JSON.parse(ask["thread", "samples", "--json", "--include-idle", "--limit", "100", "--thread", "t-#{thread}"])
             next samples["categoryBreakdown"]["totalSamples"] * 1e6 unless thread.zero?
 
-            rows = samples["topFunctionsByTotal"].group_by { |it| it["name"] }
+            rows = samples["topFunctionsByTotal"].group_by { |sample| sample["name"] }
             # Of one name can be several functions: blocks of a file.
             alone = truth["main"].select { |function, _| rows.fetch(function).size == 1 }
             expect(alone.size).to be > 10
             alone.each { |function, wall| expect(rows[function][0]["totalSamples"] * 1e6).to be_within(1_000).of(wall), function }
-            expect(samples["categoryBreakdown"]["categories"].map { |it| it["name"] }).to include("Ruby", "cfunc", "Idle")
+            expect(samples["categoryBreakdown"]["categories"].map { |sample| sample["name"] }).to include("Ruby", "cfunc", "Idle")
             samples["categoryBreakdown"]["totalSamples"] * 1e6
           end
           expect(sums.sum).to be_within(1_000).of(truth["totals"]["wall"])
@@ -152,7 +152,7 @@ RSpec.describe "A file in another tool's format" do
     lines = text.out.scan(/^ +(\d+) +\(.*?\) +(\d+) +\(.*?\) +(.+?)\s*$/)
     rows = lines.to_h { |total, own, name| [name, [own.to_i, total.to_i]] }
     twice = lines.map(&:last).tally.select { |_name, times| times > 1 }.keys # two blocks of one name
-    # What is rounded goes to the next: a row is off by its number of samples at most.
+    # Rounding carries over to the next sample: a row is off by its number of samples at most.
     heavy = truth["rows"]["cpu"].reject { |name, (_own, total)| total < 5_000_000 || twice.include?(name) }
     expect(heavy.size).to be > 5
     heavy.each do |name, (own, total)|
@@ -161,7 +161,7 @@ RSpec.describe "A file in another tool's format" do
     end
     expect(stackprof(file("it.stackprof.json"), "--method", "Shop#sort").out).to match(/callers|callees/)
     collapsed = stackprof(file("cpu.stackprof.json"), "--stackcollapse").out
-    expect(collapsed.lines.sum { |it| it[/\d+$/].to_i }).to eq(truth["totals"]["cpu"] / 1_000)
+    expect(collapsed.lines.sum { |entry| entry[/\d+$/].to_i }).to eq(truth["totals"]["cpu"] / 1_000)
   end
 
   it "is drawn by inferno's own command, and is the same picture" do
@@ -170,8 +170,8 @@ RSpec.describe "A file in another tool's format" do
     expect(drawn.status).to be_success, drawn.err
     expect(drawn.err).to eq ""
     title = /<title>Shop#sort \(([\d,]+) samples/
-    ours = File.read(file("it.svg")).scan(/<title>Shop#sort \(([\d,]+) us/).flatten.sum { |it| it.delete(",").to_i }
-    theirs = drawn.out.scan(title).flatten.sum { |it| it.delete(",").to_i }
+    ours = File.read(file("it.svg")).scan(/<title>Shop#sort \(([\d,]+) us/).flatten.sum { |match| match.delete(",").to_i }
+    theirs = drawn.out.scan(title).flatten.sum { |match| match.delete(",").to_i }
     expect(theirs / 1_000).to be_within(50).of(ours)
     differential = command_child(File.join(Tools::HOME, "bin/inferno-diff-folded"), file("it.folded"), file("it.folded"))
     expect(differential.out.lines.size).to eq(File.readlines(file("it.folded")).size).and be > 10
@@ -189,12 +189,12 @@ RSpec.describe "A file in another tool's format" do
 
   it "is JSON and Markdown with the profile's sums" do
     summary = JSON.parse(File.read(file("it.json")))
-    expect(summary["sample_types"].to_h { |it| [it["name"], it["total"]] }).to eq truth["totals"]
-    sort = summary["functions"].find { |it| it["name"] == "Shop#sort" }
+    expect(summary["sample_types"].to_h { |entry| [entry["name"], entry["total"]] }).to eq truth["totals"]
+    sort = summary["functions"].find { |entry| entry["name"] == "Shop#sort" }
     expect([sort["self"]["cpu"], sort["total"]["cpu"]]).to eq truth["rows"]["cpu"]["Shop#sort"]
     markdown = File.read(file("it.md"))
     expect(markdown).to match(/^\| .*% \| `Shop#sort` \| `.*shop\.rb:4` \|$/)
-    cells = markdown.lines.grep(/odd;name/).map { |it| it.gsub("\\|", "").count("|") }
+    cells = markdown.lines.grep(/odd;name/).map { |entry| entry.gsub("\\|", "").count("|") }
     expect(cells.uniq).to eq [7]
   end
 
@@ -219,6 +219,6 @@ RSpec.describe "A file in another tool's format" do
                            env: { "PPROF_TMPDIR" => @directory }, timeout: 400)
     expect(merged.status).to be_success, merged.err
     totals = run_json("print_json(Profiler::Profile.load(#{out.inspect}).totals)")
-    expect(totals.transform_keys(&:to_s)).to eq(truth["totals"].transform_values { |it| 2 * it })
+    expect(totals.transform_keys(&:to_s)).to eq(truth["totals"].transform_values { |entry| 2 * entry })
   end
 end

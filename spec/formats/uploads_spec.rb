@@ -95,7 +95,7 @@ RSpec.describe "A profile for profiling engines" do
       samples.each { |values, _, labels| labels.each { |label, value| by[label][value] += values[place] } }
       by.each_value { |sums| sums.reject! { |_, sum| sum.zero? } }
       in_sort = samples.select { |_, stack, _| stack.intersect?(sort) }
-      [type, { "total" => samples.sum { |it| it[0][place] }, "by" => by.reject { |_, sums| sums.empty? }, "sort" => in_sort.sum { |it| it[0][place] } }]
+      [type, { "total" => samples.sum { |sample| sample[0][place] }, "by" => by.reject { |_, sums| sums.empty? }, "sort" => in_sort.sum { |sort| sort[0][place] } }]
     end
     [head, sums]
   end
@@ -110,8 +110,8 @@ RSpec.describe "A profile for profiling engines" do
   # The truth of some types, with other names of labels, and without labels of which they have nothing.
   def expected(name, types, rename: {})
     types.to_h do |type|
-      it = truth[name].fetch(type)
-      [type, { **it, "by" => it["by"].reject { |_, sums| sums.empty? }.transform_keys { |label| rename.fetch(label, label) } }]
+      true_sums = truth[name].fetch(type)
+      [type, { **true_sums, "by" => true_sums["by"].reject { |_, sums| sums.empty? }.transform_keys { |label| rename.fetch(label, label) } }]
     end
   end
 
@@ -124,42 +124,42 @@ RSpec.describe "A profile for profiling engines" do
         head, sums = raw(path("#{name}.#{family}.pb.gz"))
         expect(head).to include("PeriodType: #{periods[family].join(" ")}\n").and include("Comment: ruby ")
         expect(head.include?("Duration: ")).to be(family != "heap")
-        all = sums.each_value.map { |it| it["by"].slice(*static.keys).transform_values(&:keys) }
-        expect(all.zip(sums.each_value).reject { |_, it| it["total"].zero? }.map(&:first)).to all eq(static)
-        sums.each_value { |it| it["by"] = it["by"].except(*static.keys) }
+        all = sums.each_value.map { |entry| entry["by"].slice(*static.keys).transform_values(&:keys) }
+        expect(all.zip(sums.each_value).reject { |_, entry| entry["total"].zero? }.map(&:first)).to all eq(static)
+        sums.each_value { |entry| entry["by"] = entry["by"].except(*static.keys) }
         expect(sums).to eq(expected(name, types[family].keys, rename: with_underscore))
       end
     end
 
     it "is a push to Pyroscope, with a series for each family (#{name})" do
       series = decoded("push", path("#{name}.push"), @directory)
-      expect(series.map { |it| it["labels"] }).to eq(families.map do |family|
+      expect(series.map { |entry| entry["labels"] }).to eq(families.map do |family|
         [%w[__delta__ false], ["__name__", metrics[family]], %w[service_name shop], %w[service_version 1.2]]
       end)
-      expect(series.map { |it| it["id"] }.uniq).to all(match(/\A\h{8}-\h{4}-4\h{3}-[89ab]\h{3}-\h{12}\z/)).and have_attributes(size: families.size)
-      families.zip(series) { |family, it| expect(raw(it["file"]).last).to eq(expected(name, types[family].keys, rename: with_underscore)) }
+      expect(series.map { |entry| entry["id"] }.uniq).to all(match(/\A\h{8}-\h{4}-4\h{3}-[89ab]\h{3}-\h{12}\z/)).and have_attributes(size: families.size)
+      families.zip(series) { |family, request| expect(raw(request["file"]).last).to eq(expected(name, types[family].keys, rename: with_underscore)) }
     end
 
     it "is an export to OpenTelemetry, with a profile for each type (#{name})" do
       export = decoded("export", path("#{name}.export"))
       expect(export["resource"]).to eq("service.name" => "shop", "service.version" => "1.2", "service_name" => "shop")
       expect(export["scope"]).to eq ["profiler", truth[name].fetch("version")]
-      profiles = export["profiles"].to_h { |it| [it["type"].first, it] }
+      profiles = export["profiles"].to_h { |entry| [entry["type"].first, entry] }
       expect(profiles.size).to eq export["profiles"].size
-      sums = profiles.transform_values { |it| { "total" => it["total"], "by" => it["by"], "sort" => it["functions"].fetch("Shop#sort", 0) } }
-      expect(sums).to eq(expected(name, families.flat_map { |family| types[family].keys }).reject { |_, it| it["total"].zero? })
-      families.each { |family| profiles.values_at(*types[family].keys).compact.each { |it| expect(it["period_type"]).to eq periods[family] } }
-      profiles.each do |type, it|
+      sums = profiles.transform_values { |profile| { "total" => profile["total"], "by" => profile["by"], "sort" => profile["functions"].fetch("Shop#sort", 0) } }
+      expect(sums).to eq(expected(name, families.flat_map { |family| types[family].keys }).reject { |_, expected| expected["total"].zero? })
+      families.each { |family| profiles.values_at(*types[family].keys).compact.each { |value| expect(value["period_type"]).to eq periods[family] } }
+      profiles.each do |type, profile|
         start, length = truth[name].values_at("begin", "duration")
-        expect(it.values_at("time", "duration")).to eq(type.start_with?("inuse") ? [start + length, 0] : [start, length])
+        expect(profile.values_at("time", "duration")).to eq(type.start_with?("inuse") ? [start + length, 0] : [start, length])
       end
-      expect(export["profiles"].map { |it| it["id"] }.uniq).to all(match(/\A\h{32}\z/)).and have_attributes(size: profiles.size)
+      expect(export["profiles"].map { |entry| entry["id"] }.uniq).to all(match(/\A\h{32}\z/)).and have_attributes(size: profiles.size)
     end
   end
 
   it "can be compressed as a whole, or have one family" do
     expect(Zlib.gunzip(File.binread(path("timed.export.gz")))).to eq File.binread(path("timed.export"))
-    expect(decoded("export", path("timed.cpu.export"))["profiles"].map { |it| it["type"] }).to eq [%w[cpu nanoseconds]]
+    expect(decoded("export", path("timed.cpu.export"))["profiles"].map { |entry| entry["type"] }).to eq [%w[cpu nanoseconds]]
     expect(File.size(path("live.cpu.export"))).to eq 0
   end
 

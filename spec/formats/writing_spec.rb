@@ -80,7 +80,7 @@ RSpec.describe "Profile#save" do
       ends << [catch(:out) { trap(:USR1) { throw :out, "thrown" }; Process.kill(:USR1, Process.pid); save; "saved" }, files]
       print_json(ends)
     RUBY
-    expect(ends).to eq(["Timeout::Error: execution expired", "ArgumentError: from outside", "Interrupt", "thrown"].map { |it| [it, []] })
+    expect(ends).to eq(["Timeout::Error: execution expired", "ArgumentError: from outside", "Interrupt", "thrown"].map { |item| [item, []] })
   end
 
   it "continues after a trapped signal, and where interrupts are deferred" do

@@ -9,13 +9,13 @@ RSpec.describe "CPU time of processes that fork" do
     it "is in the file of its process, once, engine #{engine}", :timed do
       require "profiler"
       Dir.mktmpdir do |box|
-        log = File.join(box, "log").tap { |it| Dir.mkdir(it) }
+        log = File.join(box, "log").tap { |path| Dir.mkdir(path) }
         result = profiler_child("record", "--engine", engine, "--quiet", "--out", "#{box}/all.pb.gz", "--", RbConfig.ruby,
                                 File.expand_path("../programs/forks.rb", __dir__), env: { "LOG" => log }, timeout: 300)
         expect([result.code, result.err]).to eq([0, ""])
         wait_until { Dir["#{log}/*.daemon"].any? && Dir["#{box}/all.*.pb.gz"].size >= Dir["#{log}/*"].size - 1 }
 
-        clocks = Dir.children(log).to_h { |name| [name, File.read(File.join(log, name)).split.map { |it| Integer(it) }] }
+        clocks = Dir.children(log).to_h { |name| [name, File.read(File.join(log, name)).split.map { |entry| Integer(entry) }] }
         files = Dir["#{box}/all*.pb.gz"].to_h { |path| [path[/all\.(.*)pb\.gz/, 1].chomp("."), profile(path)] }
         expect(clocks.keys.map { |name| name.split(".").last }.uniq.size).to be > 8
         clocks.each do |name, (thread, process)|
@@ -28,13 +28,13 @@ RSpec.describe "CPU time of processes that fork" do
           expect(file.meta[:pid]).to eq(Integer(pid))
           next unless kind.match?(/fork|thread|child|parent|now|block|popen|before/)
 
-          own = file.samples.select { |it| it.frames.any? { |frame| frame.name.include?("as_#{kind}") || frame.name.include?("burn") } }
-          seen = file.samples.map { |it| [it.cpu, it.frames.first.name] }
+          own = file.samples.select { |sample| sample.frames.any? { |frame| frame.name.include?("as_#{kind}") || frame.name.include?("burn") } }
+          seen = file.samples.map { |sample| [sample.cpu, sample.frames.first.name] }
           expect(own.sum(&:cpu)).to be > 10_000_000, "#{name}: #{seen} #{file.meta[:notes]} #{file.stats}"
         end
         all = Profiler::Profile.merge(*files.values)
-        expect(all.samples.sum(&:count)).to eq(files.values.sum { |it| it.samples.sum(&:count) })
-        expect(all.samples.sum(&:cpu)).to eq(files.values.sum { |it| it.samples.sum(&:cpu) })
+        expect(all.samples.sum(&:count)).to eq(files.values.sum { |file| file.samples.sum(&:count) })
+        expect(all.samples.sum(&:cpu)).to eq(files.values.sum { |file| file.samples.sum(&:cpu) })
         # The program that was not Ruby, and the one that another Ruby replaced at once, have none.
         expect(files.size).to be_between(clocks.size, clocks.size + 3)
       end

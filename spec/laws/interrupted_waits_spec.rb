@@ -80,7 +80,7 @@ RSpec.describe "Wall clock time" do
       end
       print_json(results.sum)
     RUBY
-    # It was one in twelve. A ticker that loses its turn just before it sends a signal still interrupts a wait.
+    # This was one in twelve before. A ticker that loses its turn just before it sends a signal still interrupts a wait.
     expect(interrupted).to be < 10
   end
 

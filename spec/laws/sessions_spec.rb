@@ -5,7 +5,7 @@
 RSpec.describe "Time of overlapping sessions" do
   include_context "with a program"
 
-  # What a thread does before it first reads its clock, and after it last does.
+  # The time of a thread before it first reads its clock, and after it last does.
   slack_ns = 1_000_000
 
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "10"))
@@ -18,10 +18,10 @@ RSpec.describe "Time of overlapping sessions" do
     it "is that of their threads and labels in the random program #{seed}, engine #{engine}", :timed do
       sessions = program_json("random_sessions", timeout: 120, env: { "SEED" => seed.to_s, "PROFILER_ENGINE" => engine })
       expect(sessions.flatten).not_to be_empty
-      sessions.flatten.each do |it|
-        thread, sum, least, most, foreign = it.values_at(:thread, :sum, :least, :most, :foreign)
-        expect(sum).to be_between(least - slack_ns, most + slack_ns), "#{thread} of #{it}"
-        expect(foreign).to be_empty, "labels of others in #{it}"
+      sessions.flatten.each do |session|
+        thread, sum, least, most, foreign = session.values_at(:thread, :sum, :least, :most, :foreign)
+        expect(sum).to be_between(least - slack_ns, most + slack_ns), "#{thread} of #{session}"
+        expect(foreign).to be_empty, "labels of others in #{session}"
       end
     end
   end

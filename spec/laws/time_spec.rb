@@ -4,7 +4,7 @@
 RSpec.describe "CPU time" do
   include_context "with a program"
 
-  # What the kernel's tick can hide, whatever CONFIG_HZ is.
+  # The time that the kernel's tick can hide, whatever CONFIG_HZ is.
   tick_ns = 10_000_000
 
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "12"))

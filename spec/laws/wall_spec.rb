@@ -42,7 +42,7 @@ RSpec.describe "Wall clock time" do
         expect(parts[:waiting]).to be <= blocked + 2_000_000, "#{thread} of #{report}"
         expect(parts.values_at(:running, :runnable, :gc).sum).to be <= thread[:at_work] - blocked + thread[:not_blocked] + 10_000_000, "#{thread} of #{report}"
       end
-      expect(report[:threads].sum { |it| it[:wall] }).to be <= report[:all]
+      expect(report[:threads].sum { |row| row[:wall] }).to be <= report[:all]
     end
   end
 
@@ -118,9 +118,9 @@ RSpec.describe "Wall clock time" do
       busy.each { |pid| Process.kill(:KILL, pid); Process.wait(pid) }
       print_json([alone, beside])
     RUBY
-    [alone, beside].each do |it|
-      expect(it[:running]).to be_within(0.02 * it[:wall]).of(it[:cpu])
-      expect(it[:runnable]).to be_within(0.02 * it[:wall]).of(it[:wall] - it[:cpu])
+    [alone, beside].each do |item|
+      expect(item[:running]).to be_within(0.02 * item[:wall]).of(item[:cpu])
+      expect(item[:runnable]).to be_within(0.02 * item[:wall]).of(item[:wall] - item[:cpu])
     end
     expect(alone[:runnable]).to be < 1.5 * alone[:delay] + 0.15 * alone[:wall] # other programs may run beside it
     # The collector begins to count, as soon as it gets a CPU. The delays are those of all threads.
@@ -186,7 +186,7 @@ RSpec.describe "Wall clock time" do
       print_json([took, slept, *parts, rows.map { |one| one.labels["job"] }.uniq])
     RUBY
     expect(waited + ran).to be_within(20_000_000).of(took)
-    # What a busy machine keeps a thread from running is waiting too, where that is all that is not running.
+    # Time without a CPU counts as waiting too, if waiting is all that is not running.
     expect(waited).to measured ? be_between(100_000_000, slept + 10_000_000) : be >= 90_000_000
     expect(jobs).to eq(["a"])
   end

@@ -20,7 +20,7 @@ RSpec.describe "A session in a running process" do
   it "is started and stopped by a command, where its file is written" do
     live(burning) do |pid|
       started = profiler_of("start", "--mode", "cpu", pid)
-      expect(started).to have_attributes(err: "", out: "session 1 runs: profiler stop --session 1 #{pid}\n")
+      expect(started).to have_attributes(err: "", out: "session 1 is running: profiler stop --session 1 #{pid}\n")
       expect(JSON.parse(profiler_of("start", "--mode", "allocations", "--every", 10, "--json", pid).out)).to eq("session" => 2)
       expect(ask(pid, do: "sessions").first.fetch("sessions").map { |it| it["session"] }).to eq([1, 2])
       sleep 0.5
@@ -80,7 +80,7 @@ RSpec.describe "A session in a running process" do
       expect(full).to have_attributes(code: 1, err: "profiler: cannot write /dev/full: No space left on device; the process keeps the profile " \
                                                     "(profiler stop --session 1 -o FILE PID)\n")
       expect(profiler_of("stop", "--session", 1, "-o", "it.pb.gz", pid, chdir: box).err).to match(/Object#burn.*wrote it.pb.gz/m)
-      expect(profiler_of("stop", "--session", 1, pid, chdir: box)).to have_attributes(code: 1, err: /session 1 does not run/)
+      expect(profiler_of("stop", "--session", 1, pid, chdir: box)).to have_attributes(code: 1, err: /session 1 is not running/)
       20.times { profiler_of("start", pid) && ask(pid, do: "stop", keep: true) }
       expect(ask(pid, do: "sessions").first.fetch("sessions").size).to eq(16)
     end

@@ -3,7 +3,7 @@
 require "socket"
 require_relative "../support/live"
 
-# What becomes of the control socket, its clients and the signal when the process or its descriptors change under it.
+# The control socket, its clients and the signal, when the process or its descriptors change under them.
 RSpec.describe "The control socket, when the process changes" do
   include_context "with a live program"
 

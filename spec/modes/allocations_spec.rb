@@ -2,7 +2,7 @@
 
 require "tmpdir"
 
-# What mode: :allocations says of objects, beside how many there are (spec/laws/objects_spec.rb).
+# The facts of mode: :allocations about objects, besides their number (spec/laws/objects_spec.rb).
 RSpec.describe "mode: :allocations" do
   include_context "with a program"
 
@@ -10,7 +10,7 @@ RSpec.describe "mode: :allocations" do
     # The VM aborts where a mark function makes an object, as the first question for a number of it does.
     options = ["threads: :current", "labels: { a: 1 }", "every_bytes: 4_096"]
     result = run_json(<<~RUBY)
-      sessions = [#{options.map { |it| "-> { Profiler::Session.start(mode: :allocations, #{it}) }" }.join(", ")}]
+      sessions = [#{options.map { |option| "-> { Profiler::Session.start(mode: :allocations, #{option}) }" }.join(", ")}]
       GC.stress = true
       started = sessions.map(&:call)
       GC.stress = false
@@ -20,7 +20,7 @@ RSpec.describe "mode: :allocations" do
   end
 
   it "counts as many objects as the VM, also after an earlier session" do
-    # What asks the VM for the first time makes objects, which are for the other one.
+    # The first call of the VM allocates objects, which count for the other session.
     objects, vm_objects = run_json(<<~RUBY)
       other = Profiler.start(mode: :allocations, every: 1, threads: :current)
       session = Profiler.start(mode: :allocations, every: 1)
@@ -140,7 +140,7 @@ RSpec.describe "mode: :allocations" do
     expect(counts).to match_array(%w[t0 t1 t2 t3].flat_map { |name| [[name, nil, 1_000], [name, "job #{name}", 2_000]] })
   end
 
-  # What is asked of a thread that is no more is read from memory that has become something else.
+  # A question about a thread that has ended reads memory that has become something else.
   it "forgets threads that exited unobserved, so that a session of time does not take them for live ones" do
     expect(run_json(<<~RUBY)).to eq(["main"])
       waiting = Array.new(200) { Thread.new { sleep } }
@@ -197,7 +197,7 @@ RSpec.describe "mode: :allocations" do
         print_json(stats: profile.stats, report: profile.report, same_report: back.report == profile.report, objects: back.samples.sum(&:alloc_objects),
                    bytes: profile.samples.sum(&:alloc_bytes), folded: profile.dump(:folded), svg: profile.dump(:svg))
       RUBY
-      expect(written).to include(same_report: true, objects: written[:stats][:vm_objects], bytes: written[:folded].lines.sum { |it| Integer(it[/\d+$/]) })
+      expect(written).to include(same_report: true, objects: written[:stats][:vm_objects], bytes: written[:folded].lines.sum { |line| Integer(line[/\d+$/]) })
       expect(written[:svg]).to include("bytes")
       expect(written[:report][/^ *TOTAL.*/].split).to eq(%w[TOTAL SELF OBJECTS CLASS FUNCTION PLACE])
       expect(written[:report]).to match(/^objects   [\d,]+ allocated, as many as the VM counted; one in 10 sampled$/)
@@ -223,7 +223,7 @@ RSpec.describe "mode: :allocations" do
       expect(result.status).to be_success, result.err
       output = run_json("it = Profiler::Profile.load('a.pb.gz'); print_json(it.stats.merge(it.meta))", chdir: box)
       expect(output).to include(every: 5, objects: be >= 5_000, modes: ["allocations"])
-      expect(profiler_child("record", "--every", "5", "--", "true", chdir: box).err).to include("--every 5 is for objects")
+      expect(profiler_child("record", "--every", "5", "--", "true", chdir: box).err).to include("--every 5 applies to objects")
     end
   end
 

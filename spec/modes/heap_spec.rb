@@ -3,7 +3,7 @@
 require "tmpdir"
 require_relative "../support/tools"
 
-# What mode: :heap says is alive: what a program keeps, and nothing that was freed.
+# The objects that mode: :heap reports as live: those that a program keeps, and none that was freed.
 RSpec.describe "mode: :heap" do
   include Tools
 

@@ -100,6 +100,6 @@ RSpec.describe "Method names in many processes" do
     end
     expect(reports[1]).to eq(reports[0])
     expect(reports[0]).to include(["Job#work", "job.rb", 2])
-    expect(reports[0].map { |it| it.first(2) }).to include(%w[Set#each ruby:set.rb]) if RUBY_VERSION < "3.5"
+    expect(reports[0].map { |row| row.first(2) }).to include(%w[Set#each ruby:set.rb]) if RUBY_VERSION < "3.5"
   end
 end

@@ -55,7 +55,7 @@ wait.(fork { exec(RUBY, __FILE__, "other") })
 system("true") || abort
 IO.popen("cat", "r+") { |io| io.puts(1); io.close_write; io.read }
 wait.(spawn("sleep 0.01"))
-Integer(ENV.fetch("FORKS", "50")).times { wait.(fork { $before = [0, 0]; 50.times { |it| it.to_s }; log_clocks("one_of_many") }) }
+Integer(ENV.fetch("FORKS", "50")).times { wait.(fork { $before = [0, 0]; 50.times { |number| number.to_s }; log_clocks("one_of_many") }) }
 burn(50)
 log_clocks("main")
 abort ended.reject(&:success?).inspect unless ended.all?(&:success?)

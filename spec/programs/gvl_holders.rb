@@ -172,7 +172,7 @@ sleep 0.01 until IDLE.size == WAITERS
 only = ENV["OUTSIDE"] == "1" ? waiters : :all
 profile = Profiler.run(mode: :wall, interval: INTERVAL, threads: only, timeline: true) do
   HOGS.call(now + (SECONDS * 1_000_000_000).to_i).each(&:join)
-  waiters.each { |it| it[:queue].push(nil) }.each(&:join)
+  waiters.each { |waiter| waiter[:queue].push(nil) }.each(&:join)
 end
 
 # A thread that did not read the clock has lost the GVL only if another one ran. Until then it had it.
@@ -187,8 +187,8 @@ end
 
 # The truth about each waiter: the overlaps of its waits with what the others had the GVL for.
 truth = KINDS.to_h { |kind| [kind, 0] }
-waiters.map { |it| it[:log] }.each do |log|
-  others = LOGS.reject { |it| it.equal?(log) }.flat_map(&:had).sort
+waiters.map { |waiter| waiter[:log] }.each do |log|
+  others = LOGS.reject { |candidate| candidate.equal?(log) }.flat_map(&:had).sort
   place = 0
   log.could.sort.each do |from, till|
     place += 1 while others[place] && others[place][1] <= from && others[place][0] < from

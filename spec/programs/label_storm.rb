@@ -95,7 +95,7 @@ class Request
   end
 end
 
-counter = Enumerator.produce(1) { |it| (it % 1_500) + 1 } # as many sets as are kept apart
+counter = Enumerator.produce(1) { |number| (number % 1_500) + 1 } # as many sets as are kept apart
 numbers = Queue.new
 feeder = Thread.new { loop { numbers.size < 100 ? 100.times { numbers << counter.next } : sleep(0.001) } }
 enough = -> { Request.checks.values.sum >= CHECKS }
@@ -105,7 +105,7 @@ pool = Array.new(3) { Thread.new { Request.new(numbers.pop).run(5) { Thread.pass
 ring = Thread.new do
   until enough.call
     fibers = Array.new(8) { Fiber.new { Request.new(numbers.pop).run(4) { Fiber.yield } } }
-    fibers.each { |it| it.resume if it.alive?; Request.check(nil) } while fibers.any?(&:alive?)
+    fibers.each { |fiber| fiber.resume if fiber.alive?; Request.check(nil) } while fibers.any?(&:alive?)
   end
 end
 async = Thread.new do
@@ -123,7 +123,7 @@ profile = session.stop
 abort "labels of others: #{Request.wrong.first(5).inspect} and #{Request.wrong.size} in all" if Request.wrong.any?
 inside = 0
 profile.samples.each do |row|
-  method = row.frames.map { |it| it.name[/\ARequest#request_(\d+)\z/, 1] }.compact.first
+  method = row.frames.map { |frame| frame.name[/\ARequest#request_(\d+)\z/, 1] }.compact.first
   next unless method && row.labels["request"] != "(other)"
 
   inside += row.count

@@ -14,14 +14,14 @@ end
 
 # Files for Rails need it.
 lib = File.expand_path("../../lib/profiler", __dir__)
-Dir["#{lib}/**/*.rb"].grep_v(%r{/rails\.rb$|/in_rails/}).each { |it| require it }
+Dir["#{lib}/**/*.rb"].grep_v(%r{/rails\.rb$|/in_rails/}).each { |path| require path }
 
 methods = ARGV.to_h do |name|
-  owner = name.split("::").inject(Object) { |outer, it| outer.const_get(it) }
+  owner = name.split("::").inject(Object) { |outer, name| outer.const_get(name) }
   kinds = { "instance" => owner, "singleton" => owner.singleton_class }
-  [name, kinds.transform_values do |it|
-    names = it.instance_methods + it.private_instance_methods
-    { all: names.to_h { |method| [method, Parameters.of(it.instance_method(method)).to_h] }, public: it.public_instance_methods(false) }
+  [name, kinds.transform_values do |kind|
+    names = kind.instance_methods + kind.private_instance_methods
+    { all: names.to_h { |method| [method, Parameters.of(kind.instance_method(method)).to_h] }, public: kind.public_instance_methods(false) }
   end]
 end
 puts JSON.generate(methods)

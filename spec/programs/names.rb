@@ -254,8 +254,8 @@ seen = profile.samples.group_by { |sample| sample.labels[:case] || sample.labels
 wrong = CASES.filter_map do |title, (name, class_name, run, method)|
   found = []
   if run
-    frames = seen.fetch(title, []).find { |sample| sample.frames.any? { |it| it.name == "Object#tick" } }&.frames || []
-    frame = frames[frames.index { |it| it.name == "Object#tick" }.to_i + 1]
+    frames = seen.fetch(title, []).find { |sample| sample.frames.any? { |frame| frame.name == "Object#tick" } }&.frames || []
+    frame = frames[frames.index { |entry| entry.name == "Object#tick" }.to_i + 1]
     found << [frame&.name, frame&.class_name]
   end
   found << [Profiler.name_of(method), class_name] if method

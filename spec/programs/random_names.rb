@@ -20,16 +20,16 @@ def number = $number += 1
 # Something to define methods in, and how to call them: [module, -> { receiver }].
 def place(parent)
   case RANDOM.rand(9)
-  when 0 then Class.new(parent).then { |it| [Object.const_set("Named#{number}", it), -> { it.new }] }
-  when 1 then Class.new(parent).then { |it| [it, -> { it.new }] }
-  when 2 then Module.new.then { |it| [it, -> { Object.new.extend(it) }] }
-  when 3 then Struct.new(:a).then { |it| [it, -> { it.new(1) }] }
-  when 4 then parent.new.then { |it| [it.singleton_class, -> { it }] }
-  when 5 then Class.new(parent).then { |it| [it.singleton_class, -> { it }] }
-  when 6 then Class.new(parent).singleton_class.then { |it| [it.singleton_class, -> { it }] }
-  when 7 then Module.new.const_set("Inside#{number}", Class.new).then { |it| [it, -> { it.new }] }
+  when 0 then Class.new(parent).then { |built| [Object.const_set("Named#{number}", built), -> { built.new }] }
+  when 1 then Class.new(parent).then { |built| [built, -> { built.new }] }
+  when 2 then Module.new.then { |built| [built, -> { Object.new.extend(built) }] }
+  when 3 then Struct.new(:a).then { |built| [built, -> { built.new(1) }] }
+  when 4 then parent.new.then { |built| [built.singleton_class, -> { built }] }
+  when 5 then Class.new(parent).then { |built| [built.singleton_class, -> { built }] }
+  when 6 then Class.new(parent).singleton_class.then { |built| [built.singleton_class, -> { built }] }
+  when 7 then Module.new.const_set("Inside#{number}", Class.new).then { |built| [built, -> { built.new }] }
   else
-    Class.new(parent) { prepend(Module.new { def over = super }) }.then { |it| [it, -> { it.new }] }
+    Class.new(parent) { prepend(Module.new { def over = super }) }.then { |built| [built, -> { built.new }] }
   end
 end
 
@@ -70,7 +70,7 @@ profile = session.stop
 moving = false
 mover.join
 # Only the requested stacks: a timer's tick may come anywhere.
-ticks = profile.samples.select { |row| row.frames.any? { |it| it.method_name == "tick" } }
-puts ticks.flat_map { |row| row.frames.map { |it| [it.name, it.class_name, it.method_name, it.path].join("|") } }
+ticks = profile.samples.select { |row| row.frames.any? { |frame| frame.method_name == "tick" } }
+puts ticks.flat_map { |row| row.frames.map { |frame| [frame.name, frame.class_name, frame.method_name, frame.path].join("|") } }
             .grep(/\|made\.rb\z|random_names/).uniq.sort
 profile.save(ARGV[0]) if ARGV[0]

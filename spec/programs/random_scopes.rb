@@ -41,7 +41,7 @@ class Turns
 end
 
 def clocks
-  [Process::CLOCK_THREAD_CPUTIME_ID, Process::CLOCK_MONOTONIC].map { |it| Process.clock_gettime(it, :nanosecond) }
+  [Process::CLOCK_THREAD_CPUTIME_ID, Process::CLOCK_MONOTONIC].map { |item| Process.clock_gettime(item, :nanosecond) }
 end
 
 # Whatever thread says so.
@@ -83,15 +83,15 @@ class Request
     profile = @session.stop
     # Blame for a wait has the holder's stack, no time, and the label "waiter".
     own = profile.samples.reject { |sample| sample.labels.key?("waiter") || sample.labels.key?(:waiter) }
-    names = own.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/request_\d+/)
-    failed "request #{@number} has #{names}" unless names.all? { |it| it.end_with?("request_#{@number}") }
+    names = own.flat_map { |entry| entry.frames.map(&:name) }.uniq.grep(/request_\d+/)
+    failed "request #{@number} has #{names}" unless names.all? { |name| name.end_with?("request_#{@number}") }
     MODE.each { |mode| check(mode, profile.samples.sum(&mode), mode == :cpu ? 0 : 1) }
     names.size
   end
 
   def self.burn(milliseconds)
     till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) + milliseconds
-    20.times { |it| it.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) < till
+    20.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) < till
   end
 
   private
@@ -144,9 +144,9 @@ pool = Array.new(THREADS) do
       when 0 # in pieces, with another request's between them
         request.piece
         other = Fiber.new do
-          it = Request.new(number + REQUESTS, seed + 1)
-          it.piece
-          seen << it.finish
+          inner = Request.new(number + REQUESTS, seed + 1)
+          inner.piece
+          seen << inner.finish
         end
         other.resume
         request.piece
@@ -158,7 +158,7 @@ pool = Array.new(THREADS) do
         fiber.resume # on Ruby 3.1 it is whose it is once it has begun
         request.piece { fiber.alive? ? turns.pass { fiber.resume } : [0, 0] }
         turns.pass { fiber.resume } while fiber.alive?
-        [request, other].each { |it| seen << it.finish }
+        [request, other].each { |item| seen << item.finish }
       else # its end is another thread's
         request.piece
         later << request

@@ -101,7 +101,7 @@ class Watched
   # Once all workers have ended.
   def figures
     sums = @profile.samples.group_by(&:thread_name).transform_values { |rows| rows.sum(&:cpu) }
-    foreign = @profile.samples.map { |it| it.labels["endpoint"] }.uniq - [@label] if @label
+    foreign = @profile.samples.map { |sample| sample.labels["endpoint"] }.uniq - [@label] if @label
     @workers.map do |worker|
       least, most = @spans.map { |from, to| share(worker, from, to) }.transpose.map(&:sum)
       { thread: worker.name, sum: sums.fetch(worker.name, 0), least: least, most: most, foreign: foreign || [] }
@@ -110,7 +110,7 @@ class Watched
 
   private
 
-  def clocks = @workers.to_h { |it| [it.name, it.clock] }
+  def clocks = @workers.to_h { |worker| [worker.name, worker.clock] }
 
   def open
     before = clocks
@@ -133,8 +133,8 @@ class Watched
     longest = [at.call(from[0]), at.call(to[1])]
     return [[shortest[1] - shortest[0], 0].max, longest[1] - longest[0]] unless @label
 
-    under = worker.segments.select { |it| it.endpoint == @label }
-    [under.sum { |it| overlap(it.from, it.to, *shortest) }, under.sum { |it| overlap(it.before, it.after, *longest) }]
+    under = worker.segments.select { |segment| segment.endpoint == @label }
+    [under.sum { |segment| overlap(segment.from, segment.to, *shortest) }, under.sum { |entry| overlap(entry.before, entry.after, *longest) }]
   end
 
   def overlap(from, to, first, last) = [[to, last].min - [from, first].max, 0].max
@@ -157,7 +157,7 @@ done = []
     next if watched.size > 6
 
     interval = [50, 1_000, 5_000, 20_000].sample(random: random)
-    alive = workers.select { |it| it.thread.alive? }
+    alive = workers.select { |worker| worker.thread.alive? }
     case random.rand(3)
     when 0 then watched << Watched.new(workers, nil, nil, interval: interval)
     when 1
@@ -173,13 +173,13 @@ done = []
       label = endpoints.sample(random: random)
       watched << Watched.new(workers, nil, label, interval: interval, labels: { endpoint: label })
     end
-  when 2 then watched.sample(random: random)&.then { |it| it.paused? ? it.resume : it.pause }
+  when 2 then watched.sample(random: random)&.then { |sample| sample.paused? ? sample.resume : sample.pause }
   when 3 then done << watched.delete_at(random.rand(watched.size)).tap(&:finish) if watched.any?
-  when 4 then start_worker.call if workers.count { |it| it.thread.alive? } < 5
+  when 4 then start_worker.call if workers.count { |worker| worker.thread.alive? } < 5
   else sleep(random.rand(0.02))
   end
 end
 (watched - done).each(&:finish)
 whole.finish
-workers.each { |it| it.thread.join }
+workers.each { |worker| worker.thread.join }
 puts JSON.generate([whole, *(done | watched)].map(&:figures))

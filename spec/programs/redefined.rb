@@ -21,7 +21,7 @@ CALLS = {
   [Kernel.singleton_class, :exec] => -> { EXEC.call(Kernel) },
   [Process.singleton_class, :exec] => -> { EXEC.call(Process) },
   [Kernel.singleton_class, :method_added] => -> { Kernel.module_eval { def added_here = 1; undef added_here } },
-  [Ractor.singleton_class, :new] => -> { RESULT.call(Ractor.new(7) { |it| it + 1 }) },
+  [Ractor.singleton_class, :new] => -> { RESULT.call(Ractor.new(7) { |built| built + 1 }) },
   [IO.singleton_class, :popen] => -> { [IO.popen("echo 1", &:read), File.popen({ "A" => "2" }, "echo $A", err: :out).read] },
   [Kernel, :exit!] => -> { STATUS.call { exit!(3) } },
   [Kernel.singleton_class, :exit!] => -> { STATUS.call { Kernel.exit!(3) } },

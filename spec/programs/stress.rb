@@ -38,7 +38,7 @@ MEMSET = Fiddle::Function.new(Fiddle.dlopen(nil)["memset"], [Fiddle::TYPE_VOIDP,
                               Fiddle::TYPE_VOIDP)
 
 if PROFILED
-  %w[profiler profiler/recording/policy].each { |it| require it }
+  %w[profiler profiler/recording/policy].each { |name| require name }
   Profiler.start(mode: MODES.first).discard
   Profiler::Testing.freeze_at(100) # generations turn over all the time
 end

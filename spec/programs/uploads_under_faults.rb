@@ -64,7 +64,7 @@ def app(url, out)
       exit # sends its last window
     end
   end
-  GONE.map { |it| ENV.fetch(it) }.each { |it| File.delete(it) if File.exist?(it) }
+  GONE.map { |path| ENV.fetch(path) }.each { |entry| File.delete(entry) if File.exist?(entry) }
   stop = true
   serving.each(&:join)
   stopped = session.stop
@@ -82,7 +82,7 @@ def check
     server.always = ->(_request) { faults[random.rand(faults.size)] if random.rand(4).zero? }
     Dir.mktmpdir do |box|
       env = { "WINDOWS" => WINDOWS.to_s, "SEED" => SEED.to_s, "SLOW_DISK" => "full", **Preloaded.env("no_names", "slow_disk"),
-              **GONE.to_h { |it| [it, File.join(box, it)] } }
+              **GONE.to_h { |path| [path, File.join(box, path)] } }
       files = File.join(box, "profiles")
       out = IO.popen([env, RbConfig.ruby, "-Ilib", __FILE__, "http://localhost:#{server.port}", files], &:read)
       [JSON.parse(out, symbolize_names: true), server.profiles, Dir.children(files)]
@@ -98,7 +98,7 @@ def check
   wrong << "fewer arrived than were delivered" if profiles.map(&:id).uniq.size < counts[:delivered]
   wrong << "#{account[:taken]} windows, but on the disk #{account[:disk]}" unless account[:taken] == account[:disk].values_at(:delivered, :lost).sum
   wrong << "other files: #{files.grep_v(/\A[\dT.]+-\d+-\h+\.pb\.gz\z/)}" unless files.all?(/\A[\dT.]+-\d+-\h+\.pb\.gz\z/)
-  wrong << "not the files that were delivered" unless files.count { |it| it.include?("-#{pid}-") } == account[:disk][:delivered]
+  wrong << "not the files that were delivered" unless files.count { |file| file.include?("-#{pid}-") } == account[:disk][:delivered]
   abort wrong.join("\n") unless wrong.empty?
 end
 

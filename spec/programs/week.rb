@@ -39,7 +39,7 @@ class Churn
   def work = 60.times { |number| number.to_s.hash }
 
   def template
-    ERB.new(TEMPLATES[@round % TEMPLATES.size]).tap { |it| it.filename = "page#{@round % 50}.erb" }.result
+    ERB.new(TEMPLATES[@round % TEMPLATES.size]).tap { |built| built.filename = "page#{@round % 50}.erb" }.result
   end
 
   def redefine
@@ -48,7 +48,7 @@ class Churn
   end
 
   def anonymous
-    Class.new { define_method(:run) { 30.times { |it| it.to_s } } }.new.run
+    Class.new { define_method(:run) { 30.times { |number| number.to_s } } }.new.run
   end
 
   # Classes as Rails reloads them.
@@ -61,10 +61,10 @@ class Churn
   def loader
     require "zeitwerk"
     File.write(File.join(@directory, "page.rb"), "class Page; end")
-    Zeitwerk::Loader.new.tap do |it|
-      it.push_dir(@directory)
-      it.enable_reloading
-      it.setup
+    Zeitwerk::Loader.new.tap do |built|
+      built.push_dir(@directory)
+      built.enable_reloading
+      built.setup
     end
   rescue LoadError
     nil

@@ -44,7 +44,7 @@ RSpec.describe "The OpenTelemetry Collector of the specs" do
                   period_type: %w[cpu nanoseconds], period: 10_000_000, time: 1_790_000_000_000_000_000, duration: 10_000_000_000, attributes: {} }
       samples = [[%w[Shop#serve <main>], 70, { "endpoint" => "cart#show", "thread.id" => 9 }, %w[0af7651916cd43dd8448eb211c80319c b7ad6b7169203331]],
                  [%w[<main>], 5, {}, []]]
-      expect(collector.profiles.map { |it| it.to_h.merge(samples: it.samples.map(&:to_a)) }).to eq [profile.merge(samples: samples)] * 2
+      expect(collector.profiles.map { |profile| profile.to_h.merge(samples: profile.samples.map(&:to_a)) }).to eq [profile.merge(samples: samples)] * 2
     end
   end
 

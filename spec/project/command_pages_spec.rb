@@ -20,7 +20,7 @@ RSpec.describe CommandPages do
   # @return [Array<String>] the options of a help text, in its order, with their texts in one line
   def options(name)
     text = help(name)[/^Options:\n(.*?)\n\nExamples:/m, 1]
-    text.split(/\n(?= {4}(?:-\w| {3}) ?,? ?--)/).to_h { |it| [it[/--[a-z-]+/], it.split(/\s+/).drop(1).join(" ")] }
+    text.split(/\n(?= {4}(?:-\w| {3}) ?,? ?--)/).to_h { |entry| [entry[/--[a-z-]+/], entry.split(/\s+/).drop(1).join(" ")] }
   end
 
   def help(name)

@@ -13,7 +13,7 @@ RSpec.describe Docs::Check do
   def differences(text, scenes: {})
     File.write(in_box("a.md"), text)
     @check = described_class.new(["a.md"], root: box, scenes: scenes, out: told)
-    @check.run.map { |it| "#{it.line}: #{[it.text, *it.got.to_s.lines(chomp: true)].join(" / ")}" }
+    @check.run.map { |run| "#{run.line}: #{[run.text, *run.got.to_s.lines(chomp: true)].join(" / ")}" }
   end
 
   it "passes what comes out as it is shown, and says how much ran" do
@@ -60,7 +60,7 @@ RSpec.describe Docs::Check do
       $ profiler top --twice 4711
       ```
     MD
-    expect(@check.parsed.map { |it| [it.line, it.text] }).to eq([[4, "profiler top --twice 4711"]])
+    expect(@check.parsed.map { |command| [command.line, command.text] }).to eq([[4, "profiler top --twice 4711"]])
     expect(told.string).to include("1 not run or compared: a screen of a terminal").and include("a.md:4: profiler top")
   end
 

@@ -54,7 +54,7 @@ RSpec.describe Document do
 
   it "finds links to headings that are missing, by GitHub's names for headings" do
     document("# The `:wall` mode, in C++: what's *new*?\n\n## A_b - c\n\n## A_b - c\n\n```\n# no heading\n```\n", name: "b.md")
-    good = %w[the-wall-mode-in-c-whats-new a_b---c a_b---c-1].map { |it| "[a](b.md##{it})" }
+    good = %w[the-wall-mode-in-c-whats-new a_b---c a_b---c-1].map { |name| "[a](b.md##{name})" }
     expect(document("# Own\n\n[a](#own) #{good.join(" ")}\n").dead_links).to eq([])
     expect(document("# Own\n\n[a](#owned) [b](b.md#no-heading) [c](b.md#a_b---c-2)\n").dead_links)
       .to eq(["3: no heading #owned in a.md", "3: no heading #no-heading in b.md", "3: no heading #a_b---c-2 in b.md"])

@@ -138,8 +138,8 @@ RSpec.describe "A fake server" do
     it "takes JSON" do
       PyroscopeServer.open do |server|
         sample = { "ID" => "an id", "rawProfile" => [pprof].pack("m0") }
-        codes = [sample, sample.transform_keys("ID" => "id"), sample.merge("rawProfile" => "%")].map do |it|
-          series = { "labels" => [{ "name" => "__name__", "value" => "wall" }], "samples" => [it] }
+        codes = [sample, sample.transform_keys("ID" => "id"), sample.merge("rawProfile" => "%")].map do |item|
+          series = { "labels" => [{ "name" => "__name__", "value" => "wall" }], "samples" => [item] }
           reply = post(server, PyroscopeServer::PUSH, JSON.generate("series" => [series]), { "Content-Type" => "application/json" })
           [reply.code, reply.body[0, 2]]
         end

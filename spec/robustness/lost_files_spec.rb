@@ -12,7 +12,7 @@ RSpec.describe "A profiled process that lost the files of the gem" do
   # A copy of the gem, which the program deletes.
   before { FileUtils.cp_r(Child::LIB, in_box("lib")) }
 
-  # What it has of the profiler, and then: forks, execs that fail, signals and the end.
+  # The parts of the profiler that it uses, and then: forks, execs that fail, signals and the end.
   program = <<~'RUBY'
     require "fileutils"
     require "socket"

@@ -48,7 +48,7 @@ RSpec.describe "A Ractor other than the main one" do
     figures.each do |dropped, captured, labels|
       expect(labels).to eq(%w[a b])
       expect(captured).to be > 20
-      # It was 116 of 240: one at each turn. One or two may fall into the switch itself.
+      # This was 116 of 240 before: one at each turn. One or two may fall into the switch itself.
       expect(dropped).to be < captured / 5
     end
   end

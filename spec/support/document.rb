@@ -48,7 +48,7 @@ class Document
   # @return [Array<Link>] those into this repository
   def links
     each_match(without_code, LINK).map { |match, line| Link.new(line, match[1] || match[2]) }
-                                  .reject { |it| it.target.match?(/\A[a-z][a-z+.-]*:/i) }
+                                  .reject { |match| match.target.match?(/\A[a-z][a-z+.-]*:/i) }
   end
 
   # @return [Array<Command>]
@@ -58,19 +58,19 @@ class Document
 
   # @return [Array<String>] "line: problem" of each link whose file or heading is missing
   def dead_links
-    links.filter_map do |it|
-      file, anchor = it.target.split("#", 2)
+    links.filter_map do |link|
+      file, anchor = link.target.split("#", 2)
       target = file.empty? ? path : File.expand_path(file, File.dirname(path))
-      next "#{it.line}: no file #{file}" unless File.exist?(target)
+      next "#{link.line}: no file #{file}" unless File.exist?(target)
       next if anchor.nil?
 
-      "#{it.line}: no heading ##{anchor} in #{File.basename(target)}" unless Document.new(target).anchors.include?(anchor)
+      "#{link.line}: no heading ##{anchor} in #{File.basename(target)}" unless Document.new(target).anchors.include?(anchor)
     end
   end
 
   # @return [Array<String>] "line: problem" of each call that +profiler+ would not understand
   def unknown_commands
-    commands.flat_map { |it| faults(it.words).map { |fault| "#{it.line}: #{fault}" } }
+    commands.flat_map { |command| faults(command.words).map { |fault| "#{command.line}: #{fault}" } }
   end
 
   # @return [Array<String>] "line: how many" of each line of prose that is too long

@@ -22,24 +22,24 @@ class ImportGraph
     @modules = @files.keys.to_h { |path| [module_of(path), []] }
     @files.each do |path, code|
       own = module_of(path)
-      @modules[own] |= targets(code, path).filter_map { |it| resolve(it) } - [own] unless map?(path)
+      @modules[own] |= targets(code, path).filter_map { |target| resolve(target) } - [own] unless map?(path)
     end
   end
 
   # @return [Array<String>] a line for each circle
   def circles
-    strongly_connected_components.select { |it| it.size > 1 }.map { |it| "circle: #{it.sort.join(", ")}" }
+    strongly_connected_components.select { |component| component.size > 1 }.map { |entry| "circle: #{entry.sort.join(", ")}" }
   end
 
   # @param folders [Array<String>] from the top
   # @return [Array<String>] a line for each import of a layer above
   def upwards(folders)
     place = folders.each_with_index.to_h
-    homeless = @modules.keys.map { |it| folder(it) }.uniq - folders - ["lib"]
+    homeless = @modules.keys.map { |name| folder(name) }.uniq - folders - ["lib"]
     faults = @modules.flat_map do |from, targets|
       targets.select { |to| place.fetch(folder(to), 0) < place.fetch(folder(from), 0) }.map { |to| "upwards: #{from} imports #{to}" }
     end
-    faults + homeless.map { |it| "no place in the order of folders: #{it}" }
+    faults + homeless.map { |folder| "no place in the order of folders: #{folder}" }
   end
 
   # @return [String] the layers from the top: a module stands above all that it imports, but those of its circle
@@ -86,8 +86,8 @@ class ImportGraph
     uses = code.scan(USE).flatten.flat_map { |tree| expand(tree.gsub(/\s+/, "")) }
     rest = code.gsub(USE, "")
     named = rest.scan(/\b(?:crate|super)(?:::\w+)+/)
-    children = code.scan(CHILD).flatten.select { |it| uses.any?(/\A#{it}::/) || rest.match?(/(?<!::)\b#{it}::/) }
-    (uses + named).filter_map { |it| absolute(it.split("::"), own) } + children.map { |it| own + [it] }
+    children = code.scan(CHILD).flatten.select { |match| uses.any?(/\A#{match}::/) || rest.match?(/(?<!::)\b#{match}::/) }
+    (uses + named).filter_map { |item| absolute(item.split("::"), own) } + children.map { |child| own + [child] }
   end
 
   # `a::{b, c::d}` is `a::b` and `a::c::d`.
@@ -104,7 +104,7 @@ class ImportGraph
   def absolute(path, own)
     return path.drop(1) if path.first == "crate"
 
-    ups = path.take_while { |it| it == "super" }.size
+    ups = path.take_while { |entry| entry == "super" }.size
     own[0...-ups] + path.drop(ups) if ups.positive?
   end
 

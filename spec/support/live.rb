@@ -47,7 +47,7 @@ RSpec.shared_context "with a live program" do
   # @return [Hash{String => Hash}] the threads of a dump, by name
   def threads_of(pid)
     _, bytes = ask(pid, do: "dump", form: "json")
-    JSON.parse(bytes, symbolize_names: true).fetch(:threads).to_h { |it| [it.fetch(:name), it] }
+    JSON.parse(bytes, symbolize_names: true).fetch(:threads).to_h { |result| [result.fetch(:name), result] }
   end
 
   # Runs a command against the live program.

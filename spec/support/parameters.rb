@@ -24,11 +24,11 @@ Parameters = Struct.new(:text, :least, :most, :required, :optional, :any_keyword
     # @return [Parameters] of all of them
     def of_types(types)
       functions = types.map(&:type)
-      required = functions.map { |it| it.required_keywords.keys.map(&:to_s) }
-      named = functions.flat_map { |it| [*it.required_keywords.keys, *it.optional_keywords.keys] }.map(&:to_s).uniq
+      required = functions.map { |function| function.required_keywords.keys.map(&:to_s) }
+      named = functions.flat_map { |function| [*function.required_keywords.keys, *function.optional_keywords.keys] }.map(&:to_s).uniq
       always = required.reduce(:&)
-      new(text: types.join(" | "), least: functions.map { |it| needed(it) }.min,
-          most: (functions.map { |it| needed(it) + it.optional_positionals.size }.max if functions.none?(&:rest_positionals)),
+      new(text: types.join(" | "), least: functions.map { |function| needed(function) }.min,
+          most: (functions.map { |function| needed(function) + function.optional_positionals.size }.max if functions.none?(&:rest_positionals)),
           required: always.sort, optional: (named - always).sort, any_keyword: functions.any?(&:rest_keywords),
           block: types.any?(&:block), open: false)
     end

@@ -101,7 +101,7 @@ class PyroscopeServer < HttpServer
     Protobuf.fields(body)[1].map do |bytes|
       series = Protobuf.fields(bytes)
       labels = series[1].map { |label| Protobuf.fields(label).values_at(1, 2).map { |value| text(value.last) } }
-      [labels, series[2].map { |sample| Protobuf.fields(sample).then { |it| [text(it[2].last), it[1].last.to_s] } }]
+      [labels, series[2].map { |sample| Protobuf.fields(sample).then { |field| [text(field[2].last), field[1].last.to_s] } }]
     end
   rescue Protobuf::Malformed => e
     refuse("unmarshal message: #{e.message}")

@@ -54,7 +54,7 @@ class RandomSql
   end
 
   def dollars(text)
-    tag = ["$$", "$a$", "$q_1$", "$\u00e9$"].find { |it| !"#{text}#{it[0..-2]}".include?(it) && !text.end_with?("$") }
+    tag = ["$$", "$a$", "$q_1$", "$\u00e9$"].find { |item| !"#{text}#{item[0..-2]}".include?(item) && !text.end_with?("$") }
     tag ? "#{tag}#{text}#{tag}" : standard(text)
   end
 

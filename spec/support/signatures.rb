@@ -21,7 +21,7 @@ class Signatures
     files.each do |file|
       parsed = RBS::Parser.parse_signature(File.read(file))
       declarations = parsed.last.is_a?(Array) ? parsed.last : parsed # RBS 3 adds a buffer and directives
-      declarations.each { |it| collect(it, nil) }
+      declarations.each { |declaration| collect(declaration, nil) }
     end
   end
 
@@ -32,9 +32,9 @@ class Signatures
 
     owner = [outer, declaration.name.to_s].compact.join("::")
     @methods[owner]
-    aliases, members = declaration.members.partition { |it| it.is_a?(RBS::AST::Members::Alias) }
+    aliases, members = declaration.members.partition { |member| member.is_a?(RBS::AST::Members::Alias) }
     members.each { |member| add(owner, member) }
-    aliases.each { |it| kinds(owner, it).each { |methods| methods[it.new_name.to_s] = methods.fetch(it.old_name.to_s) } }
+    aliases.each { |aliased| kinds(owner, aliased).each { |methods| methods[aliased.new_name.to_s] = methods.fetch(aliased.old_name.to_s) } }
   end
 
   def add(owner, member)

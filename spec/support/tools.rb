@@ -72,7 +72,7 @@ module Tools
     html = page("file://#{index}#localProfilePath=#{script}&view=sandwich", directory)
     raise "speedscope: #{html[/<title>[^<]*/]}" if html.include?("REFUSED") || !html.include?("Symbol Name")
 
-    texts = html.gsub(%r{<style.*?</style>}m, "").scan(/>([^<]+)</).flatten.map { |it| unescape(it).strip }.reject(&:empty?)
+    texts = html.gsub(%r{<style.*?</style>}m, "").scan(/>([^<]+)</).flatten.map { |match| unescape(match).strip }.reject(&:empty?)
     head, _, rows = texts.slice_before("Symbol Name").then { |parts| [parts.first, nil, parts.to_a.last.drop(1)] }
     [profiles_of(head), rows_of(rows)]
   end
@@ -87,10 +87,10 @@ module Tools
     sessions = File.join(File.dirname(file), "sessions")
     FileUtils.mkdir_p(sessions)
     run = ->(*arguments) { command_child(node, cli, *arguments, env: { "PROFILER_CLI_SESSION_DIR" => sessions }, timeout: 120) }
-    ask = ->(*arguments) { run[*arguments].tap { |it| expect(it.status).to be_success, it.err }.out }
-    # It waits half a second for its server to begin, which may need longer on a busy machine.
-    tries = Array.new(5) { |it| -> { sleep(it); run["load", file] } }
-    loaded = tries.lazy.map(&:call).find { |it| it.status.success? || !it.err.include?("did not become ready") }
+    ask = ->(*arguments) { run[*arguments].tap { |entry| expect(entry.status).to be_success, entry.err }.out }
+    # The tool waits half a second for its server to start, which may need longer on a busy machine.
+    tries = Array.new(5) { |number| -> { sleep(number); run["load", file] } }
+    loaded = tries.lazy.map(&:call).find { |outcome| outcome.status.success? || !outcome.err.include?("did not become ready") }
     expect(loaded&.status).to be_success, loaded&.err
     yield ask
   ensure
@@ -112,6 +112,6 @@ module Tools
   end
 
   def rows_of(texts)
-    texts.each_slice(3).select { |it| it.size == 3 }.to_h { |total, own, name| [name, [total[/\A\S+/], own[/\A\S+/]]] }
+    texts.each_slice(3).select { |text| text.size == 3 }.to_h { |total, own, name| [name, [total[/\A\S+/], own[/\A\S+/]]] }
   end
 end

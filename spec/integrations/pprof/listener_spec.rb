@@ -251,7 +251,7 @@ RSpec.describe "Profiler::Pprof.listen" do
   end
 
   it "takes nothing from an app that closed all descriptors" do
-    result = run_json(<<~'RUBY', err: match(/\A\[profiler\] nothing listens on \S+ any more, as the app closed its socket\n\z/))
+    result = run_json(<<~'RUBY', err: match(/\A\[profiler\] no longer listening on \S+, because the app closed its socket\n\z/))
       listener = listen
       half = connect(listener.address)
       half.write("GET /metrics HTTP/1.1\r\n")

@@ -9,7 +9,7 @@ RSpec.describe "Profiler::Middleware in Puma" do
   include Server
   include Tools
 
-  # What a thread does between the two readings of a clock, and the reading itself.
+  # The time of a thread between the two readings of a clock, and of the reading itself.
   let(:slack_ns) { [100_000, RUBY_VERSION < "3.3" ? 2_000_000 : 100_000] } # of CPU, and of the wall clock, which is sampled there
 
   def puma(*options, **env, &block)
@@ -25,7 +25,7 @@ RSpec.describe "Profiler::Middleware in Puma" do
 
   # Law 1: the CPU clock and the wall clock of a profile are those of its request.
   def expect_own_clocks(it)
-    # Who closes the connection inside of the request ends it there.
+    # A client that closes the connection during the request ends it there.
     it["profile"].zip(it["within"], it["around"] || it["within"].map { |ns| ns + 50_000_000 }, slack_ns).each do |sum, least, most, slack|
       expect(sum).to be_between(least - slack, most + slack), it.inspect
     end

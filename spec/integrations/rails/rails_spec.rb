@@ -60,7 +60,7 @@ RSpec.describe "profiler/rails" do
       "/parts" => [200, ["200"], ["orders#parts"]], "/live" => [200, ["200"], ["live#index"]]
     )
     expect(out.values_at("/parts", "/live").map { |it| it[3] }).to eq(["part\n" * 3, "live\n" * 3])
-    # What is done between the last tick in a part and its end can count elsewhere: 4 ms, three times.
+    # Work between the last tick in a part and its end can count elsewhere: 4 ms, three times.
     expect(out.values_at("/parts", "/live").map(&:last)).to all(be_between(-13, 15))
   end
 

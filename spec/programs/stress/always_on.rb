@@ -44,7 +44,7 @@ DISTURBANCES = {
   interrupted_request: lambda do
     app = Profiler::Middleware.new(->(_env) { work(0.01) || [200, {}, []] }, slower_than: 0.005, out: directory)
     request = { "REQUEST_METHOD" => "GET", "PATH_INFO" => "/", "QUERY_STRING" => "", "rack.url_scheme" => "http" }
-    Timeout.timeout(0.5) { app.call(request).last.then { |it| it.close if it.respond_to?(:close) } }
+    Timeout.timeout(0.5) { app.call(request).last.then { |result| result.close if result.respond_to?(:close) } }
   end
 }.freeze
 

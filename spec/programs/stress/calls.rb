@@ -14,7 +14,7 @@ module Stress
     class << self
       # Ruby 3.1 dies where a thread is killed that waits for another one to load what both need.
       def load_all
-        [Profiler, Profiler::Middleware].each { |it| it.constants.each { |name| it.const_get(name) } }
+        [Profiler, Profiler::Middleware].each { |item| item.constants.each { |name| item.const_get(name) } }
       end
 
       def plain = { "plain work" => -> { Stress.work(20) } }
@@ -128,7 +128,7 @@ module Stress
 
       # Requests free their slots, at the latest when their time is over.
       def check_requests
-        policies = POLICIES.map { |name, it| [name, it.is_a?(Profiler::Middleware) ? it.instance_variable_get(:@policy) : it] }
+        policies = POLICIES.map { |name, policy| [name, policy.is_a?(Profiler::Middleware) ? policy.instance_variable_get(:@policy) : policy] }
         policies.each do |name, policy|
           limits = policy.instance_variable_get(:@limits)
           open = policy.instance_variable_get(:@deadlines)

@@ -14,7 +14,7 @@ module Stress
     "all" => [:cpu, :wall, %i[cpu wall], :allocations, %i[cpu allocations], %i[wall heap]]
   }.fetch(MODE)
 
-  %w[profiler profiler/middleware profiler/recording/policy].each { |it| require it } if PROFILED
+  %w[profiler profiler/middleware profiler/recording/policy].each { |name| require name } if PROFILED
 
   @workers = {}
   @counts = Hash.new(0)

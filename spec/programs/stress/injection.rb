@@ -141,8 +141,8 @@ module Stress
     end
 
     def start
-      it = self
-      Stress.worker("time-outs of #{@name}") { it.time_out }
+      injector = self
+      Stress.worker("time-outs of #{@name}") { injector.time_out }
     end
 
     def time_out

@@ -12,7 +12,7 @@ module Stress
     sleep(0.05)
   end
   worker("questions") do
-    ObjectSpace.each_object(Module).first(200).each { |it| ObjectSpace.reachable_objects_from(it) && step }
+    ObjectSpace.each_object(Module).first(200).each { |object| ObjectSpace.reachable_objects_from(object) && step }
     ObjectSpace.memsize_of_all(Proc)
     count(:questions)
   end

@@ -10,7 +10,7 @@ module Stress
   # Objects of the main Ractor, as a session counts them beside all others.
   def self.check_count
     profile = Profiler.run(mode: :allocations, every: 1, threads: :current) { 2_000.times { Mine.new } }
-    counts = [Mine, Theirs].map { |it| profile.samples.sum { |row| row.labels["class"] == it.name ? row.alloc_objects : 0 } }
+    counts = [Mine, Theirs].map { |item| profile.samples.sum { |row| row.labels["class"] == item.name ? row.alloc_objects : 0 } }
     wrong("objects of a session", "#{counts.inspect}, and not 2000 and 0") unless counts == [2_000, 0]
     count(:sessions)
   end
@@ -20,7 +20,7 @@ module Stress
       made = Array.new(200) { [Theirs.new, way.to_s, { way => 1.5 }] }
       GC.start if (way % 5).zero?
       Fiber.new { made.each(&:hash) }.resume
-      Thread.new { Array.new(50) { |it| it.to_s } }.join if (way % 3).zero?
+      Thread.new { Array.new(50) { |number| number.to_s } }.join if (way % 3).zero?
       raise "it ends" if (way % 7).zero?
 
       made.size

@@ -14,7 +14,7 @@ module Stress
   raised = arrived = rounds = 0
   doing = nil
 
-  in_callable = -> { caller_locations.any? { |it| it.base_label == "calling" && it.path.end_with?("recording/policy.rb") } }
+  in_callable = -> { caller_locations.any? { |location| location.base_label == "calling" && location.path.end_with?("recording/policy.rb") } }
 
   %w[USR1 ALRM].each do |signal|
     trap(signal) do
