@@ -40,9 +40,9 @@ impl LiveServer {
     fn listen(ruby: &Ruby, it: &Self, listener: RawFd) -> Result<(), Error> {
         // SAFETY: the caller has given up the descriptor.
         let listener = unsafe { OwnedFd::from_raw_fd(listener) };
-        it.server
-            .listen(listener)
-            .map_err(|why| error(ruby, "Error", format!("cannot accept connections on the control socket: {why}")))
+        it.server.listen(listener).map_err(|why| {
+            error(ruby, "Error", format!("cannot accept connections on the control socket: {why}"))
+        })
     }
 
     /// Implements `server._wait`: waits for a call, without the GVL. Raises an exception that is delivered to

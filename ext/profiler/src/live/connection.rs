@@ -81,7 +81,9 @@ impl<'server> Connection<'server> {
             Request::Ruby(line) => {
                 self.is_known = true;
                 self.ask(Question::Line(line), RUBY).unwrap_or_else(|| {
-                    Answer::error("the process cannot run Ruby code now, or is busy (profiler dump shows where it is)")
+                    Answer::error(
+                        "the process cannot run Ruby code now, or is busy (profiler dump shows where it is)",
+                    )
                 })
             }
         }

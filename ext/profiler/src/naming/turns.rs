@@ -100,6 +100,7 @@ pub(crate) fn demand_process(ruby: &Ruby, process: u32) -> Result<(), Error> {
     if std::process::id() == process {
         return Ok(());
     }
-    let message = "the process was forked while functions were being named: the profile belongs to the parent";
+    let message =
+        "the process was forked while functions were being named: the profile belongs to the parent";
     Err(error(ruby, "Error", message))
 }

@@ -113,7 +113,11 @@ pub(super) fn caveats(profile: &Profile) -> Vec<String> {
     // Some timers are always late, and a few are not worth a line.
     let missed = if counts.overrun > counts.captured / 20 { counts.overrun } else { 0 };
     let kinds = [
-        (missed, "sample", "fewer than requested, because timers were late; the sums of time are still right"),
+        (
+            missed,
+            "sample",
+            "fewer than requested, because timers were late; the sums of time are still right",
+        ),
         (counts.late, "tick", "ignored, because the session had ended"),
         (
             counts.waits_interrupted,
@@ -136,7 +140,9 @@ fn unseen(profile: &Profile) -> Option<String> {
     let all_ns = unseen_ns.saturating_add(profile.total().get(SampleType::Cpu));
     (unseen_ns >= 20_000_000 && unseen_ns > all_ns / 50).then(|| {
         let (time, share) = (duration(unseen_ns), percent(unseen_ns, all_ns));
-        format!("{time} of CPU ({share}) is not in this profile: other Ractors, or threads that are not Ruby's")
+        format!(
+            "{time} of CPU ({share}) is not in this profile: other Ractors, or threads that are not Ruby's"
+        )
     })
 }
 

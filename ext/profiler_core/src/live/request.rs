@@ -37,9 +37,8 @@ struct Line {
 
 impl Request {
     /// The requests that Ruby answers.
-    pub const OF_RUBY: [&'static str; 10] = [
-        "start", "stop", "snapshot", "rotate", "forget", "sessions", "memory", "trace", "tracing", "traced",
-    ];
+    pub const OF_RUBY: [&'static str; 10] =
+        ["start", "stop", "snapshot", "rotate", "forget", "sessions", "memory", "trace", "tracing", "traced"];
 
     /// Parses a line, with or without its end.
     ///

@@ -34,7 +34,10 @@ fn folded_stacks() {
     );
     assert_eq!(read(&gzip(b"a 1\n")).unwrap().total().get(SampleType::Samples), 1);
     assert_eq!(refusal("a;b 1\na;b\n"), "a damaged profile: line 2 has no number at its end");
-    assert_eq!(refusal("a 9223372036854775807\nb 1\n"), "a damaged profile: the sum of its weights is too large");
+    assert_eq!(
+        refusal("a 9223372036854775807\nb 1\n"),
+        "a damaged profile: the sum of its weights is too large"
+    );
 }
 
 #[test]
@@ -66,10 +69,7 @@ fn speedscope_sampled_and_evented() {
         "a damaged profile: a profile does not have one weight per sample"
     );
     assert_eq!(bad(&sampled.replace("1.5", "-1")), "a damaged profile: a sample has a negative weight");
-    assert_eq!(
-        bad(&evented.replace("13", "9")),
-        "a damaged profile: its events are not ordered by time"
-    );
+    assert_eq!(bad(&evented.replace("13", "9")), "a damaged profile: its events are not ordered by time");
     let crossed = evented.replace(r#""C","frame":1"#, r#""C","frame":0"#);
     assert_eq!(bad(&crossed), "a damaged profile: an event closes a frame that was not opened last");
     assert_eq!(

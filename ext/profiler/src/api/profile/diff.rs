@@ -22,7 +22,8 @@ impl Profile {
         let of = options::sample_type(ruby, first, options)?;
         if let Some(other) = before.iter().chain(&after).find(|it| !it.sample_types.contains(&of)) {
             let has: Vec<&str> = other.sample_types.iter().map(|it| it.name_and_unit().0).collect();
-            let message = format!("not all profiles have {} (one has {})", of.name_and_unit().0, has.join(", "));
+            let message =
+                format!("not all profiles have {} (one has {})", of.name_and_unit().0, has.join(", "));
             return Err(argument_error(ruby, message));
         }
         let compare = Compare {

@@ -18,8 +18,7 @@ pub(super) fn orphaned_error(ruby: &Ruby) -> Error {
     error(ruby, "NotRunning", message)
 }
 
-const HANDLER_TAKEN: &str =
-    "SIGPROF already has a handler: another profiler, or trap(\"PROF\") in the app";
+const HANDLER_TAKEN: &str = "SIGPROF already has a handler: another profiler, or trap(\"PROF\") in the app";
 
 /// Implements `Native.refusal`: returns why no session could start now, as far as that is known without
 /// trying.
@@ -40,7 +39,10 @@ fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
         Refusal::EngineTaken(engine) => error(
             ruby,
             "Unsupported",
-            format!("other sessions are running with engine :{}, and a process can use only one engine at a time", engine.name()),
+            format!(
+                "other sessions are running with engine :{}, and a process can use only one engine at a time",
+                engine.name()
+            ),
         ),
         Refusal::NoThreads => argument_error(ruby, "threads: none of these is alive"),
         Refusal::TimerTaken => error(

@@ -158,8 +158,7 @@ fn weights(row: &messages::Sample, types: &[SampleType], totals: &mut Weights) -
     }
     let mut weights = Weights::default();
     for (of, value) in types.iter().zip(&row.value) {
-        let value =
-            u64::try_from(*value).map_err(|_| Error::malformed("a sample has a negative weight"))?;
+        let value = u64::try_from(*value).map_err(|_| Error::malformed("a sample has a negative weight"))?;
         let total = totals.get(*of).checked_add(value).filter(|it| i64::try_from(*it).is_ok());
         totals.set(*of, total.ok_or_else(|| Error::malformed("the sum of its weights is too large"))?);
         weights.set(*of, value);

@@ -63,8 +63,9 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         let mut stack = None;
         for function in functions.iter().rev() {
             let frame = frames.get(function.index()).copied();
-            stack =
-                Some(builder.call(stack, frame.ok_or_else(|| Error::malformed("a frame that does not exist"))?)?);
+            stack = Some(
+                builder.call(stack, frame.ok_or_else(|| Error::malformed("a frame that does not exist"))?)?,
+            );
         }
         let less = |_| Error::malformed("a sample has a negative weight");
         let weight = u64::try_from(row.weight).map_err(less)?;

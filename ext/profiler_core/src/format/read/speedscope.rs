@@ -215,10 +215,8 @@ impl Sink<'_> {
                 Kind::Close => {
                     let open = stack.and_then(|it| self.builder.node(it));
                     let open = open.filter(|it| self.frames.get(event.frame as usize) == Some(&it.frame));
-                    open.ok_or_else(|| {
-                        Error::malformed("an event closes a frame that was not opened last")
-                    })?
-                    .parent
+                    open.ok_or_else(|| Error::malformed("an event closes a frame that was not opened last"))?
+                        .parent
                 }
             };
         }
@@ -231,8 +229,10 @@ impl Sink<'_> {
     fn call(&mut self, caller: Option<StackId>, frame: u32) -> Result<StackId, Error> {
         let rows = self.frames.len();
         let frame = self.frames.get(frame as usize);
-        self.builder
-            .call(caller, *frame.ok_or_else(|| Error::malformed(format!("a frame that is not one of {rows}")))?)
+        self.builder.call(
+            caller,
+            *frame.ok_or_else(|| Error::malformed(format!("a frame that is not one of {rows}")))?,
+        )
     }
 
     /// Adds a weight. A weight without a stack is a gap.

@@ -95,7 +95,8 @@ impl Builder {
         for of in SampleType::ALL {
             let total =
                 self.totals.get(of).checked_add(weights.get(of)).filter(|it| i64::try_from(*it).is_ok());
-            self.totals.set(of, total.ok_or_else(|| Error::malformed("the sum of its weights is too large"))?);
+            self.totals
+                .set(of, total.ok_or_else(|| Error::malformed("the sum of its weights is too large"))?);
         }
         let (stack, rows) = (row.stack, self.tables.rows());
         self.tables.add_row(row, weights);

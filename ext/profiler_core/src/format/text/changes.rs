@@ -10,7 +10,8 @@ use crate::text::code;
 const LARGEST: usize = 5;
 /// The number of columns before a name.
 const NUMBERS: usize = 45;
-const MOVED: &str = "its share and its weight changed in opposite directions: the runs did different amounts of work";
+const MOVED: &str =
+    "its share and its weight changed in opposite directions: the runs did different amounts of work";
 const NONE: &str = "No function's share has changed significantly.";
 const NONE_ABSOLUTE: &str = "No function has changed significantly.";
 const NOT_SLOWER: &str = "Nothing is slower than in the baseline.";
