@@ -52,7 +52,7 @@ module Profiler
     # @return [Array<Hash>]
     def owners = to_h.dig(:snapshot, :owners) || []
 
-    # What stands out: +:kind+, +:bytes+, +:text+ and +:remedy+.
+    # The findings: +:kind+, +:bytes+, +:text+ and +:remedy+.
     #
     # @return [Array<Hash>]
     def findings = to_h.fetch(:findings)
@@ -60,7 +60,7 @@ module Profiler
     # @return [Array<String>] what the reader must know
     def notes = to_h.fetch(:notes)
 
-    # What changed since another ledger.
+    # Compares it with an earlier ledger.
     #
     # @param before [Ledger]
     # @return [Ledger::Diff]
@@ -71,7 +71,7 @@ module Profiler
     # @return [Hash]
     def to_h = @to_h ||= JSON.parse(@json, symbolize_names: true)
 
-    # One line of JSON.
+    # Returns the ledger as one line of JSON.
     #
     # @return [String]
     def to_json(*) = @json
@@ -84,7 +84,7 @@ module Profiler
     # @return [String]
     def inspect = "#<Profiler::Ledger #{rss} bytes resident#{", #{owners.size} owners" if owners.any?}>"
 
-    # What changed between two ledgers.
+    # The changes between two ledgers.
     class Diff
       # @api private
       def initialize(json, text)
@@ -97,7 +97,7 @@ module Profiler
       # @return [Hash]
       def to_h = JSON.parse(@json, symbolize_names: true)
 
-      # One line of JSON.
+      # Returns the changes as one line of JSON.
       #
       # @return [String]
       def to_json(*) = @json

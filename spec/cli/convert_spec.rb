@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "zlib"
+
 RSpec.describe "profiler convert" do
   include_context "with a box"
 

@@ -1,4 +1,4 @@
-//! Whose malloc this process has, and what that says about itself.
+//! The malloc of this process: whose it is, and its own counts.
 
 use std::ffi::{c_void, CStr};
 use std::hint::black_box;

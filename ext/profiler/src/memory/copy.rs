@@ -1,4 +1,4 @@
-//! What runs in the copy of the process: the census.
+//! The work of the copy of the process: it takes the census.
 //!
 //! The rules are those of a signal handler, and one more: no memory of malloc is freed either. All tables are
 //! mappings.
@@ -16,7 +16,7 @@ use crate::sys::mapped_table::MappedTable;
 use crate::sys::own_memory::{prefer_to_kill_this, CopiedMemory, OwnFile, OwnRegions};
 use crate::vm::heap::Sizes;
 
-/// What the copy is told.
+/// The order to the copy.
 #[derive(Clone, Copy)]
 pub(super) struct Order<'facts> {
     pub(super) facts: &'facts Facts,

@@ -1,4 +1,4 @@
-//! What a census must know of Ruby and of the threads.
+//! The facts about Ruby and the threads that a census needs.
 
 use std::fs::{read_dir, read_to_string};
 

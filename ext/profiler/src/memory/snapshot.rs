@@ -34,7 +34,7 @@ pub(super) struct Finished {
     _classes: Pinned,
     /// The kernel's sums at that instant.
     pub(super) sums: Option<MappingSize>,
-    /// What malloc said at the instant of the copy.
+    /// Malloc's own counts at the instant of the copy.
     pub(super) malloc: Option<MallocCount>,
     /// True if the free chunks that threads keep are marked.
     pub(super) knows_kept_chunks: bool,

@@ -41,7 +41,7 @@ pub struct FileRange {
     pub file: usize,
 }
 
-/// What is known of the process.
+/// The facts about the process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts<'tables> {
     /// For the parts of its memory.

@@ -1,4 +1,4 @@
-//! What grew between two ledgers.
+//! The changes between two ledgers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

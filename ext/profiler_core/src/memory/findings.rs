@@ -1,4 +1,4 @@
-//! What stands out in a ledger, with a remedy that was tried.
+//! Findings about a ledger, each with a remedy.
 
 use super::ledger::{Ledger, Snapshot};
 use super::rows::Finding;

@@ -1,4 +1,4 @@
-//! What each part of the regions is.
+//! The layout of the regions: the kind of each part.
 
 use ::core::prelude::rust_2021::*;
 
@@ -45,7 +45,7 @@ pub struct Part {
     pub end: u64,
 }
 
-/// What is known besides the mappings.
+/// The facts that the mappings do not tell.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'tables> {
     /// The addresses of the pages of Ruby's heap, in order.

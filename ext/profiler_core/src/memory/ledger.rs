@@ -42,7 +42,7 @@ pub(super) const FILES: (&str, &str) = ("files", "code and files");
 /// The key and the words of shared memory.
 pub(super) const SHARED: (&str, &str) = ("shared", "shared memory");
 
-/// What only a snapshot finds.
+/// The part of a ledger that only a snapshot finds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The time for which this process stood still, in nanoseconds: the garbage collection.
@@ -51,7 +51,7 @@ pub struct Snapshot {
     pub fork_ns: u64,
     /// The time that the copy took.
     pub copy_ns: u64,
-    /// What the walk found, counted as malloc does.
+    /// The counts of the walk, as malloc counts.
     pub walked: MallocCount,
     /// Whole resident pages in free chunks, which `malloc_trim` would return.
     pub trimmable: u64,
@@ -88,13 +88,13 @@ pub struct Ledger {
     pub kinds: Vec<KindRow>,
     /// Files, the largest first.
     pub files: Vec<FileRow>,
-    /// What malloc says. `None` if it is not glibc's.
+    /// Malloc's own counts. `None` if it is not glibc's.
     pub malloc: Option<MallocCount>,
-    /// What a snapshot found. `None` if there was none.
+    /// The result of a snapshot. `None` if there was none.
     pub snapshot: Option<Snapshot>,
     /// Notes for the reader.
     pub notes: Vec<String>,
-    /// What stands out, with a remedy.
+    /// The findings, the most bytes first.
     pub findings: Vec<Finding>,
 }
 

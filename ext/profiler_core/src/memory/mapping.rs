@@ -6,7 +6,7 @@ use ::core::prelude::rust_2021::*;
 /// The size of a page on the systems that profiler supports.
 pub const PAGE: u64 = 4_096;
 
-/// What is behind a mapping.
+/// The kind of memory behind a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
     /// The memory below the program break, which is malloc's main arena.

@@ -1,4 +1,4 @@
-//! Who has each chunk: the first that refers to it, directly or through other chunks.
+//! The owner of each chunk: the first that refers to it, directly or through other chunks.
 
 use ::core::option::Option::Some;
 use ::core::prelude::rust_2021::*;

@@ -1,4 +1,4 @@
-//! Which pages of the process are there, and reads of those alone.
+//! The pages of the process that are resident, and reads of those alone.
 
 use ::core::cell::Cell;
 use ::core::prelude::rust_2021::*;

@@ -19,7 +19,7 @@ pub enum RegionKind {
     Jit,
     /// The data of a library that comes from its file.
     Data,
-    /// What follows that without a file: the zeroed part of the library's data, and maybe more.
+    /// The memory without a file that follows: the zeroed part of the library's data, and maybe more.
     ZeroedData,
     /// Anything else without a file.
     Anonymous,

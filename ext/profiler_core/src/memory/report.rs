@@ -1,4 +1,4 @@
-//! What a snapshot found, in a form that two processes can share: numbers alone, in tables of fixed sizes.
+//! The result of a snapshot, in a form that two processes can share: numbers alone, in tables of fixed sizes.
 
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
@@ -27,7 +27,7 @@ pub enum Kind {
     Cached,
     /// The data of the arenas themselves.
     Arena,
-    /// What lies behind a broken chain of chunks.
+    /// Memory behind a broken chain of chunks.
     Broken,
     /// Live objects in the pages of Ruby's heap.
     LiveSlots,
@@ -116,7 +116,7 @@ pub fn add_to(kinds: &mut Kinds, kind: Kind, bytes: u64) {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct OwnerSum {
-    /// Who it is: see [`STACKS`].
+    /// The key of the owner: see [`STACKS`].
     pub key: u64,
     /// Whether the row is in use.
     pub is_used: u64,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What malloc says about itself (`mallinfo2`), in bytes.
+/// Malloc's counts of itself (`mallinfo2`), in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MallocCount {
     /// Chunks in use, including those that threads keep.
@@ -91,15 +91,15 @@ pub struct HintRow {
     pub bytes: u64,
 }
 
-/// What stands out.
+/// A finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The key of its kind.
     pub kind: String,
     /// The bytes that it is about.
     pub bytes: u64,
-    /// What was found.
+    /// The finding as a sentence without its end.
     pub text: String,
-    /// What to do about it.
+    /// The remedy, as sentences.
     pub remedy: String,
 }

@@ -31,7 +31,7 @@ const ZOMBIE: u8 = 29;
 const MOVED: u8 = 30;
 
 const TYPE: u64 = 0x1f;
-/// Of a String: its bytes are outside of the slot.
+/// The flag of a String whose bytes are outside of the slot.
 const NOT_EMBEDDED: u64 = 1 << 13;
 const SUBTYPE_SHIFT: u64 = 12;
 const SUBTYPE: u64 = 0xf;
