@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(
             nothing.sentence,
             "only 0 samples (400 us of CPU time), too few to rely on: repeat the work many times, or run longer; most of the time \
-             it did not run, and mode wall shows why"
+             it was not running: mode wall shows why"
         );
         assert_eq!(of(15, 60_000_000, 60_000_000).interval_ns, None, "the kernel's own tick");
         assert_eq!(advice(20, 20_000_000, 20_000_000), None);
