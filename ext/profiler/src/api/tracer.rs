@@ -67,7 +67,7 @@ impl Tracer {
         let tracer = trace::Tracer::new(limits, return_lines, one_line);
         let [on_method, on_raise] = trace::tracepoints(ruby, tracer);
         // SAFETY: the GVL is held, and nothing is called.
-        unsafe { tracer.with(|sums| sums.on_raise = on_raise.as_raw() as u64) };
+        unsafe { tracer.with(|sums| sums.on_raise = on_raise.as_raw()) };
         Self { tracer, on_method: on_method.into(), on_raise: on_raise.into() }
     }
 
@@ -93,8 +93,8 @@ impl Tracer {
         // SAFETY: methods run with the GVL; the clock calls nothing; both TracePoints are live.
         unsafe {
             it.tracer.with(end);
-            tracepoints::disable(ruby.get_inner(it.on_method).as_raw() as u64);
-            tracepoints::disable(ruby.get_inner(it.on_raise).as_raw() as u64);
+            tracepoints::disable(ruby.get_inner(it.on_method).as_raw());
+            tracepoints::disable(ruby.get_inner(it.on_raise).as_raw());
         }
     }
 

@@ -86,7 +86,7 @@ unsafe extern "C" fn call(tracepoint: VALUE, target: *mut c_void) {
             }
             _ => MethodEvent::Rescue,
         };
-        hook(*data, happened, tracepoint as u64);
+        hook(*data, happened, tracepoint);
     }
 }
 

@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(origins(&profile), origins(&anonymous));
         assert_eq!(profile.stacks, anonymous.stacks);
         assert_eq!(profile.frames, anonymous.frames);
-        let weights = |it: &Profile| it.samples.iter().map(|it| it.weights.clone()).collect::<Vec<_>>();
+        let weights = |it: &Profile| it.samples.iter().map(|it| it.weights).collect::<Vec<_>>();
         assert_eq!(weights(&profile), weights(&anonymous));
         let charge = |it: &&Function| it.name == "Class1#m1";
         assert_eq!(anonymous.functions.iter().filter(charge).count(), 1, "{:?}", anonymous.functions);

@@ -317,7 +317,6 @@ mod tests {
         assert_eq!((heap.first, heap.end, heap.arena), (base + 0x8c0, base + 0x10000, base + 0x30));
         assert_eq!(heap_at(&memory, base, base + 0x8000), None, "it ends inside of the mapping");
         // Its thread has ended, and all of it is free.
-        let mut words = words;
         words.0.insert(base + 0x8c0 + 8, (0x10000 - 0x8c0) | 1);
         let memory = Memory::new(&regions, &states, &words);
         assert_eq!(heap_at(&memory, base, base + 0x10000).map(|heap| heap.first), Some(base + 0x8c0));

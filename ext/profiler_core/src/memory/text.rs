@@ -138,7 +138,6 @@ fn difference(found: u64, said: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::memory::ledger::tests::with_kinds;
 
     #[test]
