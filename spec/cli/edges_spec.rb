@@ -75,7 +75,7 @@ RSpec.describe "The command profiler, at its edges" do
     program = "eval((1..400).map { |i| \"def m\#{i} = 2_000.times {}\" }.join(10.chr)); 3.times { (1..400).each { |i| send(\"m\#{i}\") } }; puts 8"
     File.write("#{box}/a.rb", program)
     record = shell("ulimit -f 8; exec $P record -q -o a.svg -- #{ruby.shellescape} a.rb")
-    expect(record.err).to match(/\Aprofiler: no temporary directory can be written to \(.*File too large.*\)\n\z/)
+    expect(record.err).to match(/\Aprofiler: no temporary directory is writable \(.*File too large.*\)\n\z/)
     record = shell("ulimit -f 260; exec $P record -q -o a.html -- #{ruby.shellescape} a.rb")
     expect(record).to have_attributes(code: 0, out: "8\n", err: /\A\[profiler\] the profile was not written to \S+: File too large\n/)
     expect(record.err.lines.size).to eq(2), record.err

@@ -140,7 +140,10 @@ fn fit(lines: &mut [Line], width: usize) -> bool {
     let (mut left, mut each) = (width.saturating_sub(numbers + of_function + GAP.len()), 0);
     for (place, needed) in needed.into_iter().enumerate() {
         each = (left / (3 - place)).max(LEAST_COLUMNS);
-        left = left.saturating_sub(needed.min(each));
+        if needed > each {
+            break; // all longer ones are cut to the same length
+        }
+        left -= needed;
     }
     for line in lines {
         for text in [&mut line.value, &mut line.name, &mut line.place] {
