@@ -29,7 +29,7 @@ RSpec.describe "The footprint of a session" do
       end
       profile = session.stop
       print_json(own: own, left: limit - taken - own - files, refused: profile.stats[:threads_refused],
-                 notes: profile.meta[:notes].grep(/descriptors are few/).size, after: counters.call, captured: profile.stats[:captured])
+                 notes: profile.meta[:notes].grep(/few file descriptors/).size, after: counters.call, captured: profile.stats[:captured])
     RUBY
     # A limit, threads, how many of the highest descriptors are free (the system allocates the lowest), and counters to wait for.
     cases = [[1024, 200, 1_000, 128], [64, 30, 44, 8], [512, 10, 23, 1], [1024, 10, 1_000, 11]]
