@@ -65,6 +65,7 @@ static VALUE object(VALUE self, VALUE klass, VALUE bytes)
 {
     void **block = filled(NUM2SIZET(bytes));
     block[0] = NULL;
+    rb_undef_alloc_func(klass); /* Ruby warns of a class that can have other objects */
     return TypedData_Wrap_Struct(klass, &type, block);
 }
 
