@@ -16,7 +16,7 @@ RSpec.describe "Profiler::Profile" do
     skip "this Ruby has no M:N threads" if RUBY_VERSION < "3.3"
 
     notes, refused = run_json("print_json([Profiler.run { }.meta[:notes], error { Profiler.run(mode: :wall) { } }])", env: { "RUBY_MN_THREADS" => "1" })
-    expect(notes).to match([/\ARUBY_MN_THREADS: .* native ones\z/])
+    expect(notes).to match([/\ARUBY_MN_THREADS is set: .* native ones\z/])
     expect(refused).to start_with("Profiler::Unsupported: mode: :wall cannot be measured here: with RUBY_MN_THREADS")
   end
 

@@ -217,7 +217,7 @@ RSpec.describe "findings" do
       expect(waits.call("--idle")).to be > 0.3
     end
 
-    it "leaves out what Puma loads before its requests, without the middleware" do
+    it "leaves out what Puma loads before its requests, without the middleware", :timed do
       need "puma"
       File.write(in_box("big.rb"), "module Big\n#{Array.new(20_000) { |it| "  def self.m#{it}(a, b) = a + b * #{it}\n" }.join}end\n")
       File.write(in_box("config.ru"), <<~'RUBY')

@@ -108,7 +108,7 @@ RSpec.describe "the first line" do
   end
 
   # The program's CPU time is enough for samples, so that findings are printed.
-  it "says how little of the time CPU time alone shows, in every output" do
+  it "says how little of the time CPU time alone shows, in every output", :timed do
     note = /used the CPU for [\d.]+ ms of [\d.]+ s: mode wall shows the rest/
     found = record("burn(200)\nsleep 2", mode: "cpu").fetch(:findings)
     expect(found.first).to include(kind: "running")

@@ -59,7 +59,7 @@ RSpec.describe "Sessions for the life of a process" do
     expect(result).to eq([true, 1, reason, true, true])
   end
 
-  it "survive an exception that the app raises in their threads" do
+  it "survive an exception that the app raises in their threads", :timed do
     result = run_json(<<~'RUBY')
       session = continue
       (Thread.list - [Thread.current]).each { |it| it.raise("stray") } # before it has begun

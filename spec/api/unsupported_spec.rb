@@ -98,7 +98,7 @@ RSpec.describe "Profiler on an unsupported Ruby" do
       it "is refused because #{reason}" do
         message, why = run_json("answer(#{answers}); print_json([error { Profiler.run { } }, Profiler.unsupported_reason])")
         expect(message).to eq("Profiler::Unsupported: #{why}")
-        expect(why).to start_with("Ruby #{RUBY_VERSION} is newer than those").and end_with("fails its self-check: #{reason}")
+        expect(why).to start_with("Ruby #{RUBY_VERSION} is newer than those").and end_with("fails the self-check: #{reason}")
       end
     end
   end

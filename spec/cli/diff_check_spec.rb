@@ -134,7 +134,7 @@ RSpec.describe "profiler diff and check" do
     expect(run("check", [new] * 3 * ",", "--baseline", [old] * 3 * ",").last).to match(/has grown by more than chance explains\.$/)
   end
 
-  it "fail for a wait that grew, which each run waits only once" do
+  it "fail for a wait that grew, which each run waits only once", :timed do
     File.write(in_box("shop.rb"), "class Shop\n  def fetch(seconds) = sleep(seconds)\nend\nShop.new.fetch(Float(ARGV[0]))\nreturns = 200_000.times { |it| it.to_s }\n")
     runs = { "old" => 0.05, "new" => 0.4 }.map do |name, seconds|
       Array.new(3) do |number|
