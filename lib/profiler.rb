@@ -224,13 +224,11 @@ module Profiler
       Native.name_of(method)
     end
 
-    # Counts and times every call of a method, in all threads: how often it is called and by whom, how long each call took and
-    # what its thread did meanwhile, and what it returned or raised. All other code runs as before.
+    # Counts and times every call of a method, with its callers, results and exceptions. All other code runs as before.
     #
     #   puts Profiler.trace("Order#save") { import }
     #
-    # Without a block, the trace runs until {MethodTrace#stop}. It ends by itself after +limit+ calls, or when it takes more than
-    # +max_overhead+.
+    # Without a block, the trace runs until {MethodTrace#stop}, +limit+ or +max_overhead+.
     #
     # @param method [String, Method, UnboundMethod] a method that is written in Ruby: +Order#save+, +Order.find+
     # @param limit [Integer, nil] the number of calls to trace; nil for all
@@ -238,17 +236,10 @@ module Profiler
     # @return [MethodTrace] with a block, its {MethodTrace#value} is what the block returns
     # @raise [ArgumentError] if there is no such method, if it is not written in Ruby, or for a value that is not allowed
     # @raise [Unsupported] if this process cannot be profiled
-    def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD)
+    def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD, &block)
       ensure_supported
       trace = MethodTrace.begin(method, limit: limit, max_overhead: max_overhead)
-      return trace unless block_given?
-
-      begin
-        trace.value = yield
-      ensure
-        trace.stop
-      end
-      trace
+      block ? trace.during(&block) : trace
     end
 
     # Counts every object that the block allocates on its own thread. It is meant for tests; {run} with <tt>mode:
@@ -284,18 +275,13 @@ module Profiler
     end
 
     # Returns where the memory of this process is: its resident bytes by kind, and with +owners+ who has each block of malloc.
-    #
-    #   puts Profiler.memory(owners: true)
-    #
-    # Without owners, nothing stops. With them, garbage is collected and the process is copied, as by fork; this thread waits until
-    # the copy has read all of the memory, and other threads go on.
+    # With owners, garbage is collected and the process is copied, as by fork. This thread waits for the copy; others go on.
     #
     # @param owners [Boolean] find the owners of malloc's memory
     # @param force [Boolean] copy the process even if it has more than 4 GiB, or is near the memory limit of its cgroup
     # @return [Ledger]
     # @raise [ArgumentError] for a value that is not allowed
-    # @raise [Unsupported] if this process cannot be profiled, and with +owners+, if it has another malloc than glibc's, other
-    #   Ractors, or no room for a copy
+    # @raise [Unsupported] if this process cannot be profiled or, with +owners+, copied
     # @raise [Error] if the system refuses
     def memory(owners: false, force: false)
       ensure_supported

@@ -58,7 +58,7 @@ module Profiler
     attr_reader :name
 
     # @return what the block of {Profiler.trace} returned
-    attr_accessor :value
+    attr_reader :value
 
     # @api private
     def initialize(target, limit, max_overhead)
@@ -78,6 +78,16 @@ module Profiler
       begun = true
     ensure
       stop unless begun
+    end
+
+    # Ends the trace after the block.
+    #
+    # @api private
+    def during
+      @value = yield
+      self
+    ensure
+      stop
     end
 
     # Ends the trace. The method then runs as it did before. A no-op if the trace is over.

@@ -81,14 +81,14 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
     for _ in 0..COLLECTIONS {
         let begun = Instant::now();
         // From here to the copy, in one hold of the GVL, no object is allocated.
-        // SAFETY: as above.
+        // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
         let is_clean = unsafe { heap::collect() };
         let gc_ns = begun.elapsed().as_nanos() as u64;
         if !is_clean {
             continue;
         }
         let begun = Instant::now();
-        // SAFETY: as above; everything is swept.
+        // SAFETY: a `Ruby` proves that the GVL is held, and the collection above has swept everything.
         let collections = unsafe {
             let collections = heap::collections();
             facts.list_pages(sizes);
@@ -98,7 +98,7 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
         classes.clear();
         let mut all = facts.classes.rows().iter().filter(|(class, real)| class == real);
         if !all.all(|(class, _)| classes.push(*class)) {
-            // SAFETY: as above.
+            // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
             classes = unsafe { Pinned::with_capacity_for(facts.classes.count() * 2) };
             continue;
         }
