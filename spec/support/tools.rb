@@ -88,13 +88,13 @@ module Tools
     FileUtils.mkdir_p(sessions)
     run = ->(*arguments) { command_child(node, cli, *arguments, env: { "PROFILER_CLI_SESSION_DIR" => sessions }, timeout: 120) }
     ask = ->(*arguments) { run[*arguments].tap { |entry| expect(entry.status).to be_success, entry.err }.out }
-    # The tool waits half a second for its server to start, which may need longer on a busy machine.
-    tries = Array.new(5) { |number| -> { sleep(number); run["load", file] } }
-    loaded = tries.lazy.map(&:call).find { |outcome| outcome.status.success? || !outcome.err.include?("did not become ready") }
-    expect(loaded&.status).to be_success, loaded&.err
+    loaded = run["load", file]
+    # The tool waits half a second for its server to start, and it needs longer on a busy machine, where it goes on starting.
+    wait_until(60) { (loaded = run["profile", "info"]).status.success? } if loaded.err.include?("did not become ready")
+    expect(loaded.status).to be_success, loaded.err
     yield ask
   ensure
-    ask&.call("stop") if loaded&.status&.success?
+    run&.call("stop")
   end
 
   private
