@@ -44,8 +44,14 @@ RSpec.describe "A dump of a running process" do
       ready
       nap
     RUBY
-      leaves = wait_until { threads_of(pid).slice("main", "selects", "accepts").transform_values { |it| [it[:state], it.dig(:frames, 1, :name)] }.then { |it| it if it.size == 3 && it.values.all?(&:last) } }
-      expect(leaves).to eq("main" => %w[waiting Object#nap], "selects" => %w[waiting Object#select], "accepts" => %w[waiting Object#accept])
+      asleep = { "main" => %w[waiting Object#nap], "selects" => %w[waiting Object#select], "accepts" => %w[waiting Object#accept] }
+      leaves = nil
+      wait_until do
+        leaves = threads_of(pid).slice(*asleep.keys).transform_values { |thread| [thread[:state], thread.dig(:frames, 1, :name)] }
+        leaves == asleep
+      end
+    rescue Child::TimedOut
+      expect(leaves).to eq(asleep)
     end
   end
 
@@ -151,12 +157,19 @@ RSpec.describe "A dump of a running process" do
   end
 
   it "is printed at a signal that is named after the socket was opened" do
-    result = live(<<~'RUBY') { |pid| Process.kill(:QUIT, pid) && sleep(1.5) }
+    printed = ""
+    live(<<~'RUBY') do |pid|
+      $stderr.reopen(File.join(ENV.fetch("BOX"), "printed"))
       Profiler.control(dump_signal: "QUIT")
       ready
       wait_for_end
     RUBY
-    expect(result.err).to start_with("Process ").and include("Object#wait_for_end")
+      Process.kill(:QUIT, pid)
+      wait_until { (printed = File.read(in_box("printed"))).include?("Object#wait_for_end") }
+    rescue Child::TimedOut
+      nil
+    end
+    expect(printed).to start_with("Process ").and include("Object#wait_for_end")
   end
 
   it "is repeated until the process ends" do
