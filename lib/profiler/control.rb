@@ -156,7 +156,8 @@ module Profiler
     def forked(same)
       return unless @server
 
-      @address.leave if same
+      @address&.leave if same
+      @address = nil # the parent's, which stays if this process gets none
       @server._leave
       @thread = @server = nil
       @watch&.discard

@@ -15,22 +15,50 @@ RSpec.describe "The control socket, when the process changes" do
     "nothing" => ["", true],
     "a close, and a new control" => ["Profiler.control.close; Profiler.control", false],
     "an exec that fails" => ["exec('/no/such/program') rescue nil", true],
+    "an exec" => ["exec(RbConfig.ruby, '-I', #{Child::LIB.dump}, '-e', ENV.fetch('AGAIN'))", false],
     "a fork" => ["Process.wait(fork { exit!(0) })", true],
     "a fork that lives on" => ["fork { sleep 5 }", true],
     "dropped privileges" => ["Process::Sys.seteuid(65_534) if Process.uid.zero?; sleep 0.1; Process::Sys.seteuid(0) if Process.uid.zero?", true],
-    "the end of all threads" => ["(Thread.list - [Thread.current]).each(&:kill); sleep 0.3; Profiler.control", false],
+    "the end of all threads" => ["kill_all; Profiler.control", false],
     "a signal that prints a dump" => ["Profiler.control(dump_signal: 'USR2'); Process.kill(:USR2, $$)", true],
-    "no descriptor left" => ["kept = []; begin; loop { kept << File.open('/dev/null') }; rescue Errno::EMFILE; end", true]
+    "no descriptor left" => ["kept = []; begin; loop { kept << File.open('/dev/null') }; rescue Errno::EMFILE; end", true],
+    "a fork on a full disk" => ["fill; Process.wait(fork { exit!(0) }); exit!(1) unless $?.success?", true],
+    "a close on a full disk, and a new control" => ["Profiler.control.close; fill; said = (Profiler.control rescue $!); empty; " \
+                                                    "Profiler.control if said.is_a?(Errno::ENOSPC)", false]
   }
 
+  # Runs the block with a directory for the sockets in which there is place for a few files.
+  def with_small_disk
+    skip "only root can mount" unless Process.uid.zero?
+    Dir.mkdir(control)
+    skip "nothing can be mounted here" unless system("mount", "-t", "tmpfs", "-o", "mode=700,nr_inodes=8", "none", control, err: File::NULL)
+    begin
+      yield
+    ensure
+      system("umount", "--lazy", control)
+    end
+  end
+
+  around(:example, :small_disk) { |example| with_small_disk { example.run } }
+
+  let(:changing) { <<~RUBY }
+    def kill_all = (Thread.list - [Thread.current]).each(&:kill).each { |it| it.join(5) }
+    def fillers = Array.new(20) { |number| File.join(ENV.fetch("PROFILER_CONTROL"), "filler.\#{number}") }
+    def fill = (fillers.each { |path| File.write(path, "") } rescue Errno::ENOSPC)
+    def empty = fillers.each { |path| File.delete(path) if File.exist?(path) }
+    def changed = File.rename(File.join(ENV.fetch("BOX"), "go"), File.join(ENV.fetch("BOX"), "gone"))
+  RUBY
+
   transitions.each do |what, (code, stays)|
-    it "answers after #{what}" do
-      live(<<~RUBY) do |pid|
+    it "answers after #{what}", small_disk: what.include?("full disk") do
+      again = { "AGAIN" => "#{start}\n#{changing}\nchanged\nwait_for_end" }
+      live(<<~RUBY, env: again) do |pid|
+        #{changing}
         Process.setrlimit(:NOFILE, 64)
         ready
         sleep 0.01 until File.exist?(File.join(ENV.fetch("BOX"), "go"))
         #{code}
-        File.rename(File.join(ENV.fetch("BOX"), "go"), File.join(ENV.fetch("BOX"), "gone"))
+        changed
         wait_for_end
       RUBY
         client = Profiler::Control::Client.new(socket_of(pid))
