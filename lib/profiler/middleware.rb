@@ -240,8 +240,11 @@ module Profiler
       pairs_of(headers).reject { |it, _| it == name } << [name, value]
     end
 
+    # An app's Hash may have a default, even one that raises.
     def value_of(headers, name)
-      headers.respond_to?(:to_hash) ? headers[name] : pairs_of(headers).reverse.find { |it, _| it == name }&.last
+      return (headers[name] if headers.key?(name)) if headers.respond_to?(:to_hash)
+
+      pairs_of(headers).reverse.find { |it, _| it == name }&.last
     end
 
     def pairs_of(headers)

@@ -27,7 +27,7 @@ module Profiler
       # @return [String, nil]
       def find_in(env)
         header = env[HEADER]
-        return header.b if header # a client can send any bytes
+        return header.b if header.is_a?(String) # a client can send any bytes
         return unless @prefix
 
         query = env["QUERY_STRING"]

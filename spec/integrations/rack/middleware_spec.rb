@@ -86,6 +86,19 @@ RSpec.describe "Profiler::Middleware" do
     expect(kept[1]).to eq("hijacked")
   end
 
+  it "leaves the defaults of headers and of the env alone" do
+    kept = run_json(<<~'RUBY')
+      raising = Hash.new { |_, name| raise name.to_s }.merge!("a" => "b")
+      filling = Hash.new { |hash, name| hash[name] = 1 }.merge!("a" => "b")
+      names = [raising, filling].map do |headers|
+        get(middleware(->(_env) { Shop.serve; [200, headers, ["x"]] }), "profile=cpu")[1].keys
+      end
+      odd = middleware.call({ "REQUEST_METHOD" => "GET", "QUERY_STRING" => "", "HTTP_X_PROFILE" => 5 })
+      print_json([names, filling.keys, odd[0]])
+    RUBY
+    expect(kept).to eq([[%w[a x-profiler-result]] * 2, %w[a], 200])
+  end
+
   it "ignores the app's own parameters, and says why it refuses a profile" do
     ignored, refused, profiles = run_json(<<~RUBY)
       app = middleware
