@@ -114,6 +114,8 @@ RSpec.describe "Windows for Pyroscope" do
         -> { Profiler::Pyroscope.new("ftp://x:hush@host") }, -> { Profiler::Pyroscope.new("nothing") }, -> { Profiler::Pyroscope.new(timeout: 0) },
         -> { Profiler::Pyroscope.new(headers: { "a" => "b\nc: d" }) }, -> { Profiler::Pyroscope.new(values: 0) }, -> { Profiler::Pyroscope.new(service: "") },
         -> { Profiler.continuous(to: 7) }, -> { Profiler.continuous(to: "parca") }, -> { Profiler.continuous },
+        -> { Profiler::Pyroscope.new(labels: "hush") }, -> { Profiler::Otlp.new(labels: 7) }, -> { Profiler::Pyroscope.new(headers: "hush") },
+        -> { Profiler::Otlp.new(headers: 7) }, -> { Profiler::Pyroscope.new("http://host:65536") }, -> { Profiler::Otlp.new("http://host:0") },
         -> { ENV["PYROSCOPE_HTTP_HEADERS"] = "[hush]"; Profiler::Pyroscope.new }
       ].map { |block| error(&block) }
     RUBY
@@ -122,7 +124,11 @@ RSpec.describe "Windows for Pyroscope" do
       "ArgumentError: url: (not shown, as it may have a password in it) is not an http or https URL", %(ArgumentError: url: "nothing" is not an http or https URL),
       "ArgumentError: timeout: 0 is not a number of seconds above 0", "ArgumentError: headers: a name or value has a line break, or is not valid text",
       "ArgumentError: values: 0 is not a positive Integer", "ArgumentError: service: is empty (allowed: a name that is not empty)", "ArgumentError: to: 7 #{sinks}",
-      %(ArgumentError: to: "parca" #{sinks}), "ArgumentError: no block given, and no out: or to:", "ArgumentError: PYROSCOPE_HTTP_HEADERS is not a JSON object"
+      %(ArgumentError: to: "parca" #{sinks}), "ArgumentError: no block given, and no out: or to:",
+      "ArgumentError: labels: is String, which is not a Hash", "ArgumentError: labels: is Integer, which is not a Hash",
+      "ArgumentError: headers: is String, which is not a Hash", "ArgumentError: headers: is Integer, which is not a Hash",
+      %(ArgumentError: url: "http://host:65536" is not an http or https URL), %(ArgumentError: url: "http://host:0" is not an http or https URL),
+      "ArgumentError: PYROSCOPE_HTTP_HEADERS is not a JSON object"
     ])
   end
 

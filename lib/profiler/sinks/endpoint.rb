@@ -31,7 +31,8 @@ module Profiler
       TIMEOUTS = 6
       # The text of URLs and names that cannot contain a secret: no user and no query.
       HARMLESS = %r{\A(?:[a-z]{1,10}:/{0,2})?[\w.-]*(?::\d{1,5})?(?:/[\w.-]*)*\z}i.freeze
-      private_constant :LONGEST_REPLY, :LONGEST_TEXT, :LONGEST_MESSAGE, :LONGEST_WAIT, :TIMEOUTS, :HARMLESS
+      PORTS = (1..65_535).freeze
+      private_constant :PORTS, :LONGEST_REPLY, :LONGEST_TEXT, :LONGEST_MESSAGE, :LONGEST_WAIT, :TIMEOUTS, :HARMLESS
 
       # Returns the text of an address for a message, unless a secret can be in it.
       #
@@ -93,7 +94,7 @@ module Profiler
 
       def parse(url, path)
         uri = URI.parse(url)
-        raise URI::InvalidURIError unless uri.is_a?(URI::HTTP) && uri.host && !uri.host.empty?
+        raise URI::InvalidURIError unless uri.is_a?(URI::HTTP) && uri.host && !uri.host.empty? && PORTS.cover?(uri.port)
 
         uri.path = uri.path.chomp("/") + path
         uri.path = "/" if uri.path.empty?

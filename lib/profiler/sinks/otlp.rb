@@ -29,11 +29,11 @@ module Profiler
     # @raise [ArgumentError] for a value that is not allowed
     def initialize(url = nil, token: nil, headers: {}, timeout: nil, ca_file: nil, labels: {}, **options)
       whole = Sinks::Service.present(ENV["OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"]) unless url
-      headers = given_headers.merge(headers)
+      headers = given_headers.merge(Sinks::Service.hash_of("headers", headers))
       endpoint = Sinks::Endpoint.new(whole || url || value("ENDPOINT") || ADDRESS, path: whole ? "" : PATH, headers: headers, token: token,
                                                                                    timeout: timeout || given_timeout,
                                                                                    ca_file: ca_file || value("CERTIFICATE"))
-      super(endpoint, labels: Sinks::Service.attributes.merge(labels.transform_keys(&:to_s)), **options)
+      super(endpoint, labels: Sinks::Service.attributes.merge(Sinks::Service.hash_of("labels", labels)), **options)
     end
 
     private

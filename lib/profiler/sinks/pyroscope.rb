@@ -36,12 +36,12 @@ module Profiler
                    **options)
       user ||= value("BASIC_AUTH_USER")
       tenant ||= value("TENANT_ID")
-      headers = given_headers.merge(headers)
+      headers = given_headers.merge(Sinks::Service.hash_of("headers", headers))
       headers["X-Scope-OrgID"] = tenant if tenant
       basic = [user, password || value("BASIC_AUTH_PASSWORD").to_s] if user
       endpoint = Sinks::Endpoint.new(url || value("SERVER_ADDRESS") || ADDRESS, path: PATH, headers: headers, basic: basic, token: token,
                                                                                 timeout: timeout, ca_file: ca_file)
-      labels = Sinks::Service.pairs(value("LABELS")).to_h.merge(labels.transform_keys(&:to_s))
+      labels = Sinks::Service.pairs(value("LABELS")).to_h.merge(Sinks::Service.hash_of("labels", labels))
       super(endpoint, service: service || value("APPLICATION_NAME"), labels: labels, **options)
       Traces.name_profiles
     end

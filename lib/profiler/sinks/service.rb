@@ -27,6 +27,17 @@ module Profiler
           end
         end
 
+        # The Hash of an option, with names that are Strings. The message does not print it, as a header can be a secret.
+        #
+        # @param option [String] the name
+        # @return [Hash{String => Object}]
+        # @raise [ArgumentError]
+        def hash_of(option, object)
+          raise ArgumentError, "#{option}: is #{object.class}, which is not a Hash" unless object.is_a?(Hash)
+
+          object.transform_keys(&:to_s)
+        end
+
         # The name of the program. A server writes more into its title, as +puma: cluster worker 0: 4711+, which would be a service for
         # each process.
         #
