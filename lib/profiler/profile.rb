@@ -59,7 +59,7 @@ module Profiler
     # @param roots [Array<String>] directories
     # @return [Profile] a new one
     def trim_path(*roots)
-      _trim_path(roots.map { |root| File.expand_path(root) })
+      _trim_path(roots.map { |root| FileName.absolute(root) })
     end
 
     # Replaces the names of the app, of its gems, threads, labels and markers by numbers, so that the profile can be sent to

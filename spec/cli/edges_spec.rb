@@ -25,6 +25,30 @@ RSpec.describe "The command profiler, at its edges" do
     expect(missing).to have_attributes(code: 1, err: "profiler: cannot read ?.pb.gz: No such file or directory\n")
   end
 
+  it "takes a tilde for a part of a name where no home belongs to it" do
+    nobody = "~nobody-has-this-name"
+    FileUtils.cp(shop, "#{box}/#{nobody}.pb.gz")
+    expect(profiler("report", "#{nobody}.pb.gz")).to have_attributes(err: "", code: 0)
+    expect(profiler("convert", "#{nobody}.pb.gz", "#{nobody}.svg")).to have_attributes(err: "", code: 0)
+    expect(profiler("record", "-q", "-o", "#{nobody}.folded", "--", ruby, "-e", "1")).to have_attributes(err: "", code: 0)
+    expect(files).to eq(%w[.folded .pb.gz .svg].map { |ending| "#{nobody}#{ending}" })
+    relative = profiler("record", "-q", "-o", "~/a.folded", "--", ruby, "-e", "1", env: { "HOME" => "home" })
+    expect(relative).to have_attributes(code: 1, err: "profiler: cannot write #{box}/~/a.folded: No such file or directory\n")
+    listed = profiler("ps", env: { "PROFILER_CONTROL" => "#{nobody}/control" })
+    expect(listed).to have_attributes(code: 0, err: /\Aprofiler: no process with a control socket was found/)
+    code = "require 'profiler'; puts Profiler.control(directory: '#{nobody}/control').path"
+    expect(ruby_child("-e", code, chdir: box).out).to start_with("#{box}/#{nobody}/control/")
+  end
+
+  it "says which command misses another one, and does not believe a terminal of any width" do
+    { "stat" => "stat [options] -- COMMAND [ARGUMENTS]", "boot" => "boot [options] -- COMMAND [ARGUMENTS]" }.each do |command, usage|
+      expect(profiler(command)).to have_attributes(code: 2, err: "profiler: no COMMAND given (usage: profiler #{usage})\n")
+      expect(profiler(command, "--interval", "", "--", "true").err).to end_with("is empty (see profiler #{command} --help)\n")
+    end
+    expect(profiler("record", "--", "")).to have_attributes(code: 127, err: "profiler: cannot run \"\": command not found\n")
+    expect(profiler("report", shop, env: { "COLUMNS" => "9" * 30 })).to have_attributes(code: 0, err: "")
+  end
+
   it "says that the working directory was removed" do
     %w[record\ --\ true report view merge].each do |command|
       result = shell("mkdir gone; cd gone; rmdir ../gone; exec $P #{command}")
@@ -89,7 +113,11 @@ RSpec.describe "The command profiler, at its edges" do
 
   it "writes the profile of a program that gets a signal twice, as from timeout" do
     %w[INT TERM].each do |signal|
-      result = command_child("timeout", "-s", signal, "2", ruby, Child::EXE, "record", "-o", "#{signal}.pb.gz", "--", ruby, "-e", "loop { 1_000.times { |i| i.to_s } }", chdir: box)
+      program = "File.write('ready.#{signal}', ''); loop { 1_000.times { |i| i.to_s } }"
+      result = profiler("record", "-o", "#{signal}.pb.gz", "--", ruby, "-e", program) do |pid|
+        wait_until { File.exist?("#{box}/ready.#{signal}") }
+        [pid, -pid].each { |it| Process.kill(signal, it) }
+      end
       expect(files).to include("#{signal}.pb.gz"), result.err
     end
   end

@@ -99,7 +99,7 @@ module Profiler
         @format = value(FORMAT)
         @named = !value(OUT).nil?
         outs = @named ? pieces(value(OUT), "\n").reject(&:empty?) : [Settings.default_out(@format)]
-        @paths = outs.map { |path| File.expand_path(path.dup.force_encoding(Encoding.find("filesystem"))) }.uniq
+        @paths = outs.map { |path| FileName.absolute(path.dup.force_encoding(Encoding.find("filesystem"))) }.uniq
       end
 
       # Returns whether the files' names were chosen. Otherwise every process adds its pid.

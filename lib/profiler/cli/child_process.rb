@@ -64,7 +64,7 @@ module Profiler
         forward(@early.shift) until @early.empty?
       rescue SystemCallError => e
         found = !e.is_a?(Errno::ENOENT)
-        raise Failure.new("cannot run #{program}: #{found ? CLI.reason(e) : "command not found"}", status: found ? 126 : 127)
+        raise Failure.new("cannot run #{program.empty? ? "\"\"" : program}: #{found ? CLI.reason(e) : "command not found"}", status: found ? 126 : 127)
       end
 
       # @return [Hash] the previous handlers

@@ -8,6 +8,7 @@ module Profiler
       COLUMNS = 80
       # A smaller number in +COLUMNS+ is not believed.
       LEAST_COLUMNS = 20
+      MOST_COLUMNS = 10_000
       # A name or a path is cut to no less.
       LEAST = 12
 
@@ -20,7 +21,7 @@ module Profiler
       #
       # @param io [IO] the output
       def columns(io = $stdout)
-        requested = ENV["COLUMNS"].to_i
+        requested = [ENV["COLUMNS"].to_i, MOST_COLUMNS].min
         without_terminal = requested < LEAST_COLUMNS ? COLUMNS : requested
         return without_terminal unless io.tty?
 

@@ -91,7 +91,7 @@ module Profiler
           parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
         parser.on("--trim-path [DIR]", "shorten paths, so that deploys can be compared: gem:NAME/..., ruby:..., and relative to DIR (default: where the command starts)") do |root|
-          @env[Settings::TRIM_PATH] = root ? File.expand_path(CLI.path(root)) : "1"
+          @env[Settings::TRIM_PATH] = root ? FileName.absolute(CLI.path(root)) : "1"
         end
         parser.on("--fibers", "label each sample with the number of its fiber") { @env[Settings::FIBERS] = "1" }
         parser.on("--timeline", "keep the last million timeline events, about 10 bytes each (default with .html)") do
@@ -119,12 +119,12 @@ module Profiler
       def non_empty(option, value)
         return value unless value.empty?
 
-        raise UsageError, "#{option[/\S+/]} \"\" is empty (see profiler record --help)"
+        raise UsageError, "#{option[/\S+/]} \"\" is empty (see profiler #{self.class::USAGE[/\S+/]} --help)"
       end
 
       def call(command)
         return record_process(command) if @process
-        raise UsageError, "no COMMAND given (usage: profiler #{USAGE})" if command.empty?
+        raise UsageError, "no COMMAND given (usage: profiler #{self.class::USAGE})" if command.empty?
 
         load_profiler
         @colored = Color.enabled?(@color || "auto", $stderr)
@@ -183,7 +183,7 @@ module Profiler
       def paths
         outs = @outs.empty? ? [Settings.default_out(@env[Settings::FORMAT])] : @outs
         outs.map do |file|
-          path = File.expand_path(CLI.path(non_empty("--out", file)))
+          path = FileName.absolute(CLI.path(non_empty("--out", file)))
           raise UsageError, "--out #{path.inspect} contains a line break, which is not supported" if path.include?("\n")
 
           path
@@ -227,7 +227,7 @@ module Profiler
 
       # Records a process that runs already. Its session ends with this command, however that ends.
       def record_process(command)
-        raise UsageError, "pass a command or --pid, not both: #{command.join(" ")} (usage: profiler #{USAGE})" unless command.empty?
+        raise UsageError, "pass a command or --pid, not both: #{command.join(" ")} (usage: profiler #{self.class::USAGE})" unless command.empty?
 
         refuse_what_needs_a_command
         load_profiler

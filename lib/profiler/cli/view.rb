@@ -100,7 +100,7 @@ module Profiler
         files = DirectoryPage.files(directory)
         raise Failure, "#{directory} has no profiles of a continuous session" if files.empty?
 
-        name = CLI.text(File.basename(File.expand_path(CLI.path(directory))))
+        name = CLI.text(File.basename(FileName.absolute(CLI.path(directory))))
         page = DirectoryPage.new(name, type: @type)
         progress = Progress.new
         page.read(files) { |path| progress.step("reading", files.size, path) { readable(path) } }

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../store/file_name"
+
 module Profiler
   class Control
     # A directory of control sockets. It belongs to one user, and only that user may enter it. Each socket is named by its
@@ -22,7 +24,7 @@ module Profiler
             raise ArgumentError, "directory: #{directory.inspect} is not a path"
           end
 
-          new(File.expand_path(directory || of(Process.euid).first), Process.euid)
+          new(FileName.absolute(directory || of(Process.euid).first), Process.euid)
         end
 
         # The place of this user where no directory was given, or where that is another user's.
@@ -50,7 +52,7 @@ module Profiler
         def of(uid)
           runtime = ENV.fetch("XDG_RUNTIME_DIR", "")
           own = File.join(runtime, "profiler") if uid == Process.euid && File.owned?(runtime)
-          [named, own, "/tmp/profiler-#{uid}", "/run/user/#{uid}/profiler"].compact.uniq.map { |it| File.expand_path(it) }
+          [named, own, "/tmp/profiler-#{uid}", "/run/user/#{uid}/profiler"].compact.uniq.map { |it| FileName.absolute(it) }
         end
 
         private

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "../store/file_name"
 
 module Profiler
   # The path of a Unix socket that the profiler listens on. Its file has mode 0600 from the first instant. A socket that a
@@ -34,7 +35,7 @@ module Profiler
     # @param text [String]
     # @raise [ArgumentError] if the path is too long
     def initialize(text)
-      @text = File.expand_path(text)
+      @text = FileName.absolute(text)
       @path = @text.gsub(PID, Process.pid.to_s)
       Addrinfo.unix(@path) # or it would be found out by those who connect
     end

@@ -29,7 +29,7 @@ module Profiler
       raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.b.split("/").include?("..")
       raise ArgumentError, "keep: #{keep.inspect} is not a positive Integer" unless keep.is_a?(Integer) && keep.positive?
 
-      @path = File.expand_path(path)
+      @path = FileName.absolute(path)
       @extension = FileName::EXTENSIONS.fetch(format.to_s, format.to_s.delete_prefix("."))
       @keep = keep
       Native.format_of("x.#{@extension}") if defined?(Profile) # raises for what is none

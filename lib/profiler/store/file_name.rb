@@ -21,6 +21,17 @@ module Profiler
         path
       end
 
+      # The absolute path. A tilde means the home directory, as to Ruby, but only where there is one: else it is part of a name.
+      #
+      # @param path [String]
+      # @return [String]
+      # @raise [ArgumentError] for a path with a zero byte
+      def absolute(path)
+        File.expand_path(path)
+      rescue ArgumentError
+        File.expand_path(File.join(".", path))
+      end
+
       # The path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
       def with_pid(path, pid = Process.pid)
         ending = ending_of(path)

@@ -26,7 +26,7 @@ module Profiler
       @options = options
       @source = source
       # A path is treated as bytes, because expand_path would refuse to join two encodings.
-      @path = File.expand_path(FileName.of(path).dup.force_encoding(Encoding.find("filesystem")))
+      @path = FileName.absolute(FileName.of(path).dup.force_encoding(Encoding.find("filesystem")))
       @path = File.realdirpath(@path) if File.symlink?(@path)
       @format = (format || Native.format_of(@path)).to_s
       Native.check_format(@format)
