@@ -128,7 +128,7 @@ RSpec.describe "profiler report" do
       json = JSON.parse(profiler_child("report", marked, "--markers", "--json").out)
       expect(json.keys).to eq %w[file meta stats markers]
       expect(json["markers"].map { |entry| entry.values_at("name", "count") }).to eq [["SQL Item Load: SELECT ?", 3], ["elsewhere", 1], ["now", 1]]
-      expect(json["markers"].first).to include("total" => 90_000_000.., "mean" => 30_000_000.., "largest" => 30_000_000..,
+      expect(json["markers"].first).to include("total" => be >= 90_000_000, "mean" => be >= 30_000_000, "largest" => be >= 30_000_000,
                                                "place" => { "name" => "Object#load_items", "path" => "-e", "line" => 2 })
       json = JSON.parse(profiler_child("report", marked, "--markers", "--json", "--thread", "aside").out)
       expect(json["markers"].map { |entry| entry["name"] }).to eq %w[elsewhere]
