@@ -233,12 +233,13 @@ module Profiler
     # @param method [String, Method, UnboundMethod] a method that is written in Ruby: +Order#save+, +Order.find+
     # @param limit [Integer, nil] the number of calls to trace; nil for all
     # @param max_overhead [Float] the largest share of one core that the trace may take, 0.0001 to 1
+    # @param log [Hash] +args+, +returns+, +show+, +lines+ and +when+, to log calls: see {MethodTrace::Log}
     # @return [MethodTrace] with a block, its {MethodTrace#value} is what the block returns
     # @raise [ArgumentError] if there is no such method, if it is not written in Ruby, or for a value that is not allowed
     # @raise [Unsupported] if this process cannot be profiled
-    def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD, &block)
+    def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD, **log, &block)
       ensure_supported
-      trace = MethodTrace.begin(method, limit: limit, max_overhead: max_overhead)
+      trace = MethodTrace.begin(method, limit: limit, max_overhead: max_overhead, **log)
       block ? trace.during(&block) : trace
     end
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "method_trace/log"
 require_relative "method_trace/target"
 
 module Profiler
@@ -20,9 +21,9 @@ module Profiler
     class << self
       # @api private
       # @see Profiler.trace
-      def begin(method, limit:, max_overhead:)
+      def begin(method, limit:, max_overhead:, **log)
         check(limit, max_overhead)
-        trace = new(Target.of(method), limit, max_overhead)
+        trace = new(alone(Target.of(method), log), limit, max_overhead, log)
         Ends.listen(self)
         @running[trace] = true
         trace.begin
@@ -44,6 +45,15 @@ module Profiler
 
       private
 
+      # @raise [ArgumentError] if this Ruby allows one TracePoint on the method, and this would be a further one
+      def alone(target, log)
+        return target if target.shareable?
+        raise ArgumentError, "#{target.name} is a method of define_method: before Ruby 3.3, its calls can be counted but not logged" if Log.wanted?(log)
+        return target unless @running.each_key.any? { |trace| trace.code.equal?(target.code) }
+
+        raise ArgumentError, "#{target.name} is a method of define_method, and is traced already: before Ruby 3.3, one trace at a time can do that"
+      end
+
       def check(limit, max_overhead)
         unless limit.nil? || (limit.is_a?(Integer) && limit.between?(1, (1 << 62)))
           raise ArgumentError, "limit: #{limit.inspect} is not a number of calls (allowed: an Integer from 1 on, or nil)"
@@ -61,10 +71,11 @@ module Profiler
     attr_reader :value
 
     # @api private
-    def initialize(target, limit, max_overhead)
+    def initialize(target, limit, max_overhead, log)
       @target = target
       @name = target.name
-      @tracer = Tracer._new(limit, max_overhead.to_f, target.return_lines, target.one_line?)
+      @tracer = Tracer._new((limit unless log[:when]), max_overhead.to_f, target.return_lines, target.one_line?)
+      @log = Log.of(log, target, @tracer, limit)
     end
 
     # @api private
@@ -74,11 +85,15 @@ module Profiler
       calls, raises = @tracer._tracepoints
       @tracer._begin
       raises.enable
-      @target.enable(calls)
+      @log ? @log.enable { @target.enable(calls) } : @target.enable(calls)
       begun = true
     ensure
       stop unless begun
     end
+
+    # @api private
+    # @return [RubyVM::InstructionSequence] the code of the method
+    def code = @target.code
 
     # Ends the trace after the block.
     #
@@ -95,6 +110,7 @@ module Profiler
     # @return [self]
     def stop
       @tracer._end
+      @log&.disable
       watch, @watch = @watch, nil
       watch&.discard
       self
@@ -119,6 +135,16 @@ module Profiler
       @tracer._percentiles(percents.map(&:to_f))
     end
 
+    # Removes and returns lines of the log, the oldest first: one for each call that was logged.
+    #
+    # @param most [Integer]
+    # @return [Array<String>] empty if calls are not logged
+    def log(most = 1_000) = @log ? @log.take(most) : []
+
+    # @api private
+    # @return [Array<String>] names in the condition that must be labels, as the method has no such argument
+    def labels = @log ? @log.labels : []
+
     # Returns everything that the trace knows so far. Times are nanoseconds.
     #
     # * +calls+, +finished+, +raised+, +began_before+: numbers of calls. One that +throw+ or the end of a thread left has +raised+
@@ -130,10 +156,13 @@ module Profiler
     # * +results+, +exceptions+: numbers of calls by class
     # * +duration_ns+, +own_ns+: how long the trace ran, and how much of that it took itself
     # * +ended+: why it ended by itself, or nil
+    # * +log+, +log_dropped+, if calls are logged: the lines that were not taken yet, and the number of calls that were not
+    #   logged because there were more than 100 in a second
     #
     # @return [Hash{Symbol => Object}]
     def to_h
-      { name: @name, **@tracer._summary(@name) }
+      log = { log: @log.to_a, log_dropped: @log.dropped } if @log
+      { name: @name, **@tracer._summary(@name), **log.to_h }
     end
 
     # @param columns [Integer]

@@ -102,6 +102,20 @@ RSpec.describe "Profiler.trace" do
     expect(report[:callers].map(&:first)).to include("Object#caller_0", "Object#caller_29")
   end
 
+  it "traces a method of define_method several times at once, or says why not" do
+    report = JSON.parse(run(<<~'RUBY'))
+      class Order; define_method(:defined) { |number| number }; end
+      order = Order.new
+      first = Profiler.trace("Order#defined")
+      second = error { Profiler.trace("Order#defined") { order.defined(1) } }
+      logged = error { Profiler.trace("Order#defined", args: true) { order.defined(1) } }
+      order.defined(1)
+      first.stop
+      print_json([second, logged, first.calls, Profiler.trace("Order#defined") { order.defined(1) }.calls])
+    RUBY
+    expect(report).to match(RUBY_VERSION < "3.3" ? [/is traced already: before Ruby 3.3, one trace/, /its calls can be counted but not logged/, 1, 1] : ["none", "none", 3, 1])
+  end
+
   it "ends its copy in a forked child, and counts no call of it" do
     calls = JSON.parse(run(<<~'RUBY'))
       order = Order.new

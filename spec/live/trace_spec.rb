@@ -5,7 +5,7 @@ require_relative "../support/live"
 RSpec.describe "profiler trace" do
   include_context "with a live program"
 
-  order = "class Order; def save(number) = number.to_s; end; order = Order.new;"
+  order = "class Order; def save(number)\n number.to_s\n end; end; order = Order.new;"
 
   it "traces a method of a running process for some time, and leaves nothing behind" do
     live("#{order} ready; Thread.new { loop { order.save(1); sleep 0.005 } }; wait_for_end; abort 'a hook is left' if ObjectSpace.each_object(TracePoint).any?(&:enabled?)") do |pid|
@@ -15,6 +15,17 @@ RSpec.describe "profiler trace" do
       expect(trace).to include(name: "Order#save", calls: be > 5, raised: 0, results: [["String", trace[:finished]]])
       text = profiler_of("trace", "--limit", "3", pid.to_s, "Order#save")
       expect(text).to have_attributes(out: /\AOrder#save: 3 calls in .*it had as many calls as requested/m, err: "profiler: tracing Order#save\n")
+    end
+  end
+
+  it "prints a line for each call that a condition lets through, while it runs" do
+    live("#{order} ready; Thread.new { Profiler.label(user: 7) { loop { order.save(1); order.save(:other); sleep 0.005 } } }; wait_for_end") do |pid|
+      result = profiler_of("trace", "--args", "--show", "number", "--when", "number == 1 and user == 7 and usr != 7", "--limit", "2", pid.to_s, "Order#save")
+      expect(result.err).to eq "profiler: tracing Order#save\nprofiler: user, usr: no argument of the method, so taken as labels\n"
+      expect(result.out.lines.first(2)).to all(match(/\A\d\d:\d\d:\d\d\.\d{3}  \d\S* .s.*  Order#save\(number: 1\) returned String, from -e:\d+\n/))
+      expect(result.out).to match(/^Order#save: \d+ calls in .*it had as many calls as requested/m)
+      json = JSON.parse(profiler_of("trace", "--lines", "--limit", "1", "--when", "ms >= 0", "--json", pid.to_s, "Order#save").out)
+      expect(json["log"]).to match([/  Order#save returned String, from/, /\A +\d+ +\S+ .s\z/])
     end
   end
 

@@ -13,9 +13,14 @@ module Profiler
         profiler trace 4711 'Order#save'
         profiler trace --for 10 4711 'ActiveRecord::Base.connection'
         profiler trace --limit 100 --json 4711 'Order#save' | jq .percentiles_ns
+        profiler trace --when 'ms > 200 and user == 7' --args --show id 4711 'Order#save'
 
         It traces until the process ends, or you press Ctrl-C. The method has to be written in Ruby; all other code of the
         process runs as before. profiler ps lists the processes.
+
+        With --args, --return, --show, --lines or --when, it also prints a line for each call, at most 100 a second. Values are shown
+        as their classes and sizes, unless --show names them. A condition compares ms, running_ms, waiting_ms, gvl_ms, gc_ms,
+        raised, returned (names of classes), arguments and labels with numbers and 'texts'; it has and, or, not and ( ).
       TEXT
 
       # The allowed seconds.
@@ -36,6 +41,11 @@ module Profiler
         parser.on("--for SECONDS", "end after so many seconds") { |text| @seconds = seconds(text) }
         parser.on("--limit CALLS", "end after so many calls") { |text| @options[:limit] = calls(text) }
         parser.on("--max-overhead SHARE", "end when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
+        parser.on("--args", "print a line for each call, with its arguments") { @options[:args] = true }
+        parser.on("--return", "print a line for each call, with what it returned") { @options[:returns] = true }
+        parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result") { |names| @options[:show] = names }
+        parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
+        parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
         parser.on("--json", "print JSON; times are nanoseconds") { @json = true }
       end
 
@@ -72,10 +82,27 @@ module Profiler
 
       def trace(client, method)
         begun, = client.ask({ do: "trace", method: method, **@options })
-        CLI.complain("tracing #{Control::Client.harmless(begun["name"].to_s)}#{" until Ctrl-C" unless @seconds || @options[:limit]}") unless @json
+        announce(begun) unless @json
         wait(client, begun["trace"])
         _, text = client.ask({ do: "traced", trace: begun["trace"], json: @json, columns: columns })
         $stdout.write(Control::Client.harmless(text), @json ? "\n" : "")
+      end
+
+      def announce(begun)
+        CLI.complain("tracing #{Control::Client.harmless(begun["name"].to_s)}#{" until Ctrl-C" unless @seconds || @options[:limit]}")
+        labels = Array(begun["labels"]).grep(String)
+        return if labels.empty?
+
+        CLI.complain("#{Control::Client.harmless(labels.join(", "))}: no argument of the method, so taken as #{labels.one? ? "a label" : "labels"}")
+      end
+
+      # Asks whether the trace still runs, and prints what was logged.
+      def running?(client, number)
+        state, = client.ask({ do: "tracing", trace: number, lines: !@json })
+        lines = Array(state["lines"]).grep(String)
+        lines.each { |line| $stdout.write(Control::Client.harmless(line), "\n") }
+        $stdout.flush if lines.any?
+        state["running"]
       end
 
       # Waits for the end of the trace. The first Ctrl-C ends it, too.
@@ -85,7 +112,7 @@ module Profiler
           left = till ? till - now : PAUSE
           return unless left.positive?
           raise Failure, "the process has ended" if client.gone_within?([left, PAUSE].min)
-          return unless client.ask({ do: "tracing", trace: number }).first["running"]
+          return unless running?(client, number)
         end
       rescue Interrupt
         nil

@@ -8,7 +8,9 @@ module Profiler
     class Traces
       # The largest number of concurrent traces.
       MOST = 8
-      private_constant :MOST
+      # The largest number of lines in one answer.
+      MOST_LINES = 500
+      private_constant :MOST, :MOST_LINES
 
       def initialize
         @last = 0
@@ -18,9 +20,9 @@ module Profiler
 
       # Begins a trace.
       #
-      # @param request [Hash] +method+, and if it has them, +limit+ and +max_overhead+
+      # @param request [Hash] +method+, and if it has them, the options of {Profiler.trace}
       # @param connection [Integer]
-      # @return [Hash] the number of the trace, and the name of the method
+      # @return [Hash] the number of the trace, the name of the method, and the labels that its condition asks for
       # @raise [ArgumentError, Error]
       def begin(request, connection)
         raise ArgumentError, "#{MOST} methods are traced already, which is the most" if @running.size >= MOST
@@ -29,16 +31,17 @@ module Profiler
         raise ArgumentError, "method: #{method.inspect} is not the name of a method" unless method.is_a?(String)
 
         options = { limit: request[:limit], max_overhead: request.fetch(:max_overhead, MethodTrace::MAX_OVERHEAD) }
-        trace = MethodTrace.begin(method, **options)
+        trace = MethodTrace.begin(method, **options, **request.slice(*MethodTrace::Log::DEFAULTS.keys))
         @running[@last += 1] = [trace, connection]
-        { trace: @last, name: trace.name }
+        { trace: @last, name: trace.name, labels: trace.labels }
       end
 
-      # @return [Hash] whether the trace still runs, and its number of calls
+      # @return [Hash] whether the trace still runs, its number of calls, and if requested +lines+ of its log
       # @raise [ArgumentError] if there is no such trace
       def state(request)
         trace = find(request)
-        { running: trace.running?, calls: trace.calls }
+        running = trace.running? # before the lines, so that those of the last call are not missed
+        { running: running, calls: trace.calls, lines: request[:lines] ? trace.log(MOST_LINES) : [] }
       end
 
       # Ends a trace.

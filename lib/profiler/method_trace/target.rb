@@ -17,7 +17,9 @@ module Profiler
       CLASS = Kernel.instance_method(:class)
       # The events in the code of a method or block at which it returns.
       RETURNS = %i[return b_return].freeze
-      private_constant :NAME, :CONST_DEFINED, :CONST_GET, :AUTOLOAD, :INSTANCE_METHOD, :INSTANCE_METHODS, :PRIVATE_METHODS, :SINGLETON, :CLASS, :RETURNS
+      # The name of an argument, but for those of +*+, +**+, +&+ and +...+.
+      ARGUMENT = /\A[[:alpha:]_]/.freeze
+      private_constant :ARGUMENT, :NAME, :CONST_DEFINED, :CONST_GET, :AUTOLOAD, :INSTANCE_METHOD, :INSTANCE_METHODS, :PRIVATE_METHODS, :SINGLETON, :CLASS, :RETURNS
 
       class << self
         # @param method [String, Method, UnboundMethod]
@@ -79,17 +81,33 @@ module Profiler
       # @return [Array<Integer>] the lines at which the method returns
       attr_reader :return_lines
 
+      # @return [Array<String>] the names of the arguments that have one, without the block
+      attr_reader :arguments
+
       # @param method [Method, UnboundMethod]
       def initialize(method)
         @method = method
+        @arguments = method.parameters.filter_map { |kind, name| name&.name unless kind == :block }.grep(ARGUMENT)
         @name = Profiler.name_of(method)
         code = RubyVM::InstructionSequence.of(method)
         raise ArgumentError, not_ruby unless code
 
+        @code = code
         events = code.trace_points
+        @block = events.any? { |_line, event| event == :b_call }
         @return_lines = events.select { |_line, event| RETURNS.include?(event) }.map(&:first).uniq
         @lines = events.map(&:first).uniq.size
       end
+
+      # @return [RubyVM::InstructionSequence] its code, the same object for the same code
+      attr_reader :code
+
+      # Returns whether several TracePoints can be set on the method. Before Ruby 3.3, a second one on a method of
+      # +define_method+ replaces the first, and the end of both crashes the process.
+      def shareable? = RUBY_VERSION >= "3.3" || !@block
+
+      # @return [String, nil] its file
+      def path = @code.absolute_path
 
       # Returns whether the method is on one line.
       def one_line? = @lines < 2
@@ -99,6 +117,13 @@ module Profiler
         tracepoint.enable(target: @method)
       rescue ArgumentError
         raise ArgumentError, not_ruby
+      end
+
+      # @param tracepoint [TracePoint] of events at lines
+      def enable_lines(tracepoint)
+        tracepoint.enable(target: @method)
+      rescue ArgumentError
+        raise ArgumentError, "#{@name} is written on one line, so there are no lines to follow"
       end
 
       private

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use magnus::rb_sys::AsRawValue;
+use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{
     function, gc, method, prelude::*, value::Opaque, DataTypeFunctions, Error, RHash, RModule, Ruby,
     TypedData, Value,
 };
 use profiler_core::profile::Function;
-use profiler_core::trace::{Caller, CallerSum, OpenCall, Summary, Tally};
+use profiler_core::record::WallTimes;
+use profiler_core::trace::{Caller, CallerSum, End, FinishedCalls, OpenCall, Summary, Tally};
 
 use crate::naming;
 use crate::naming::turns::Pace;
@@ -16,7 +17,7 @@ use crate::sampler::fork;
 use crate::sys::clock;
 use crate::trace::{self, Ended, Limits, Sums};
 use crate::vm::cached::define_class;
-use crate::vm::{root, tracepoints};
+use crate::vm::{root, state, tracepoints};
 
 /// The percentiles of a result.
 const PERCENTS: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
@@ -56,7 +57,10 @@ fn handles_of(sums: &Sums) -> impl Iterator<Item = u64> + '_ {
     let (callers, _) = sums.tally.callers();
     let classes = sums.tally.results().iter().chain(sums.tally.exceptions()).map(|(class, _)| *class);
     let open = sums.open.iter().flat_map(|call: &OpenCall| [call.fiber, call.caller.0, call.raised]);
-    callers.iter().map(|sum| sum.caller.0).chain(classes).chain(open)
+    let finished = sums.finished.iter().flat_map(FinishedCalls::iter).flat_map(|call| match call.end {
+        End::Returned(class) | End::Raised(class) => [call.fiber, class],
+    });
+    callers.iter().map(|sum| sum.caller.0).chain(classes).chain(open).chain(finished)
 }
 
 impl Tracer {
@@ -96,6 +100,40 @@ impl Tracer {
             tracepoints::disable(ruby.get_inner(it.on_method).as_raw());
             tracepoints::disable(ruby.get_inner(it.on_raise).as_raw());
         }
+    }
+
+    /// Implements `tracer._keep_finished`: keeps the newest finished call of each fiber for `_finished`.
+    fn keep_finished(&self) {
+        let calls = FinishedCalls::default();
+        // SAFETY: methods run with the GVL, and nothing is called.
+        unsafe { self.tracer.with(|sums| sums.finished = Some(calls)) };
+    }
+
+    /// Implements `tracer._finished`: takes the newest finished call of the running fiber; nil if there is none.
+    /// Returns three things: its duration and its times running, waiting, waiting for the GVL and in garbage
+    /// collection, all in ns; whether it raised; and the class of what it returned or raised, which is nil for a
+    /// throw.
+    fn finished(&self) -> Option<(Vec<u64>, bool, Option<Value>)> {
+        let fiber = state::current_fiber();
+        // SAFETY: methods run with the GVL, and nothing is called.
+        let call =
+            unsafe { self.tracer.with(|sums| sums.finished.as_mut().and_then(|calls| calls.take(fiber))) };
+        let call = call.flatten()?;
+        let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns } = call.parts;
+        let (has_raised, class) = match call.end {
+            End::Returned(class) => (false, class),
+            End::Raised(class) => (true, class),
+        };
+        // SAFETY: the mark function kept the class alive until it was taken, and nothing was called since.
+        let class = (class != 0).then(|| unsafe { Value::from_raw(class as _) });
+        Some((vec![call.ns, running_ns, waiting_ns, gvl_ns, gc_ns + gc_off_cpu_ns], has_raised, class))
+    }
+
+    /// Implements `tracer._logged(ns, last)`: adds the time that logging a call took, and ends the trace if that was
+    /// the last call to log. Returns whether the trace goes on.
+    fn logged(&self, took_ns: u64, is_last: bool) -> bool {
+        // SAFETY: methods run with the GVL; the clock and the end of a TracePoint call nothing.
+        unsafe { self.tracer.with(|sums| trace::logged(sums, took_ns, is_last)) }.unwrap_or(false)
     }
 
     /// Implements `tracer._ended?`: returns whether the trace has ended, also by itself.
@@ -247,6 +285,9 @@ pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_method("_begin", method!(Tracer::begin, 0))?;
     class.define_method("_end", method!(Tracer::end, 0))?;
     class.define_method("_ended?", method!(Tracer::has_ended, 0))?;
+    class.define_method("_keep_finished", method!(Tracer::keep_finished, 0))?;
+    class.define_method("_finished", method!(Tracer::finished, 0))?;
+    class.define_method("_logged", method!(Tracer::logged, 2))?;
     class.define_method("_percentiles", method!(Tracer::percentiles, 1))?;
     class.define_method("_summary", method!(Tracer::summary, 1))?;
     class.define_method("_text", method!(Tracer::text, 2))?;

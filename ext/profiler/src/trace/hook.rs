@@ -17,6 +17,8 @@ use crate::vm::{frames, modules, process, state};
 const CHECK_EVERY: u64 = 256;
 /// The number of events of which one is measured, as a clock is a good part of what the hook costs.
 const MEASURE_EVERY: u64 = 16;
+/// The longest time of the hook that counts, ns. If it takes longer, its thread lost the CPU meanwhile.
+const LONGEST_NS: u64 = 10_000;
 /// The time from which on the overhead is judged, ns.
 const JUDGED_FROM_NS: u64 = 100_000_000;
 
@@ -65,16 +67,38 @@ fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
     }
     sums.events = sums.events.wrapping_add(1);
     if sums.events % MEASURE_EVERY == 0 {
-        sums.own_ns += MEASURE_EVERY * clock::monotonic_ns().saturating_sub(now_ns);
+        let took_ns = clock::monotonic_ns().saturating_sub(now_ns);
+        sums.own_ns += MEASURE_EVERY * took_ns.min(LONGEST_NS);
     }
     if sums.ended.is_some() {
-        sums.ended_ns = now_ns;
-        if sums.on_raise != 0 {
-            // SAFETY: the GVL is held, and the sums exist, so their owner keeps the TracePoint alive.
-            unsafe { tracepoints::disable(sums.on_raise) };
-        }
+        finish(sums, now_ns);
     }
     sums.ended.is_none()
+}
+
+fn finish(sums: &mut Sums, now_ns: u64) {
+    sums.ended_ns = now_ns;
+    if sums.on_raise != 0 {
+        // SAFETY: the GVL is held, and the sums exist, so their owner keeps the TracePoint alive.
+        unsafe { tracepoints::disable(sums.on_raise) };
+    }
+}
+
+/// Adds the CPU time that logging a call took, and ends the trace if it takes too much, or if that was the last call
+/// to log. Returns false if the trace is over. The GVL is held.
+pub(crate) fn logged(sums: &mut Sums, took_ns: u64, is_last: bool) -> bool {
+    sums.own_ns += took_ns;
+    if sums.ended_ns == 0 {
+        if is_last {
+            sums.ended = Some(Ended::Calls);
+        } else if exceeds_overhead(sums) {
+            sums.ended = Some(Ended::Overhead);
+        }
+        if sums.ended.is_some() {
+            finish(sums, clock::monotonic_ns());
+        }
+    }
+    sums.ended_ns == 0
 }
 
 fn enter(sums: &mut Sums, fiber: u64) {
@@ -97,7 +121,11 @@ fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
         return;
     };
     let end = end_of(sums, &call, object);
-    sums.tally.add(&call, now_ns, &walls(now_ns), end);
+    let walls = walls(now_ns);
+    sums.tally.add(&call, now_ns, &walls, end);
+    if let Some(finished) = &mut sums.finished {
+        finished.add(&call, now_ns, &walls, end);
+    }
     if let End::Raised(class) = end {
         // It goes on through the call that made this one, if that is one of the same method.
         if let Some(outer) = sums.open.newest(fiber) {

@@ -2,7 +2,7 @@
 
 use std::cell::UnsafeCell;
 
-use profiler_core::trace::{OpenCalls, Tally};
+use profiler_core::trace::{FinishedCalls, OpenCalls, Tally};
 
 /// Why a trace has ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub(crate) struct Limits {
 pub(crate) struct Sums {
     pub(crate) open: OpenCalls,
     pub(crate) tally: Tally,
+    /// The newest calls, if somebody logs them.
+    pub(crate) finished: Option<FinishedCalls>,
     pub(crate) limits: Limits,
     /// The lines at which the method returns. If it leaves with nil at another line, it raised or threw.
     pub(crate) return_lines: Vec<u32>,
@@ -65,6 +67,7 @@ impl Tracer {
         let sums = Sums {
             open: OpenCalls::default(),
             tally: Tally::default(),
+            finished: None,
             limits,
             return_lines,
             has_one_line,

@@ -5,11 +5,13 @@
 //! fit is counted.
 
 mod durations;
+mod finished_calls;
 mod open_calls;
 mod summary;
 mod tally;
 
 pub use durations::{Bucket, Durations};
+pub use finished_calls::{FinishedCall, FinishedCalls};
 pub use open_calls::{OpenCall, OpenCalls};
 pub use summary::{Caller, Summary};
 pub use tally::{CallerSum, End, Tally};

@@ -131,7 +131,8 @@ impl Tally {
     }
 }
 
-fn add_difference(sum: &mut WallTimes, before: &WallTimes, after: &WallTimes) {
+/// Adds to a sum what the clocks went on from one reading to another.
+pub(super) fn add_difference(sum: &mut WallTimes, before: &WallTimes, after: &WallTimes) {
     sum.running_ns += after.running_ns.saturating_sub(before.running_ns);
     sum.waiting_ns += after.waiting_ns.saturating_sub(before.waiting_ns);
     sum.gvl_ns += after.gvl_ns.saturating_sub(before.gvl_ns);

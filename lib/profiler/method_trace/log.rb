@@ -1,0 +1,227 @@
+# frozen_string_literal: true
+
+require_relative "condition"
+require_relative "facts"
+require_relative "steps"
+require_relative "values"
+
+module Profiler
+  class MethodTrace
+    # A line for each call that a condition lets through: when it ended, how long it took and on what, its arguments, what it
+    # returned or raised, and who called it.
+    #
+    #   12:03:04.123  241 ms, 239 ms waiting  Order#save(id: 7, note: String(12 bytes)) returned true, from app/cart.rb:12
+    #
+    # The options:
+    #
+    # * +args+, +returns+: true to have the classes and sizes of the arguments, and of the result
+    # * +show+: an Array of names of arguments whose values are shown; +result+ stands for the result
+    # * +when+: a {Condition} such as <tt>"ms > 200 and user_id == 7"</tt>, with which the limit of the trace counts logged calls
+    # * +lines+: true to have the lines that the call ran, after the line of the call
+    #
+    # Its two TracePoints run Ruby code in the traced method's thread, with exceptions of other threads deferred. It takes some
+    # microseconds a call, which count as overhead of the trace.
+    class Log
+      # The largest numbers of lines that are kept, and that are written in a second.
+      MOST = 1_000
+      A_SECOND = 100
+      # The name by which the content of a result is requested.
+      RESULT = "result"
+      CALLER = Kernel.instance_method(:caller_locations)
+      # A call that has begun: its arguments as text, those that the condition asks for by name, and the lines that it ran.
+      Begun = Struct.new(:arguments, :asked, :steps)
+      # The largest file whose lines are shown, in bytes.
+      LARGEST = 1 << 22
+      private_constant :MOST, :A_SECOND, :RESULT, :CALLER, :Begun, :LARGEST
+
+      # The options that a log has, with their defaults.
+      DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false }.freeze
+
+      # @param options [Hash{Symbol => Object}] as {Profiler.trace} has them
+      # @return [Log, nil] nil if none is wanted
+      # @raise [ArgumentError]
+      def self.of(options, target, tracer, limit)
+        unknown = options.keys - DEFAULTS.keys
+        raise ArgumentError, "unknown keyword: #{unknown.first.inspect} (allowed: limit, max_overhead, #{DEFAULTS.keys.join(", ")})" if unknown.any?
+
+        new(target, tracer, limit, **DEFAULTS, **options) if wanted?(options)
+      end
+
+      # Returns whether these options ask for a log.
+      def self.wanted?(options) = options.values.any? { |value| ![nil, false, []].include?(value) }
+
+      # @return [Integer] the number of calls that were not logged, as there were too many in a second
+      attr_reader :dropped
+
+      def initialize(target, tracer, limit, args:, returns:, show:, when:, lines:)
+        condition = binding.local_variable_get(:when)
+        @target = target
+        @tracer = tracer
+        # Without a condition, the trace itself ends after so many calls.
+        @limit = limit if condition
+        @args = flag("args", args)
+        @returns = flag("returns", returns)
+        @values = Values.new(names(show))
+        @args ||= show.any? { |name| name.to_s != RESULT }
+        @returns ||= show.any? { |name| name.to_s == RESULT }
+        @condition = condition && Condition.new(condition)
+        @with_steps = flag("lines", lines)
+        @lines = []
+        @logged = @dropped = @second = @in_second = 0
+        # Calls of each fiber that have begun: a variable of the fiber, which goes with it.
+        @key = :"profiler log #{object_id}"
+        @tracer._keep_finished
+      end
+
+      # @return [Array<String>] the names in the condition that are neither facts nor arguments: labels
+      def labels
+        @condition ? @condition.names - Facts::NAMES - @target.arguments : []
+      end
+
+      # Enables both TracePoints. The VM runs the hooks of a method newest first, and the time of this log must not be the call's:
+      # so +others+, which measure, are enabled in between.
+      def enable
+        @on_return = TracePoint.new(:return) { |event| returned(event) }
+        @on_call = TracePoint.new(:call) { |event| called(event) }
+        @target.enable(@on_return)
+        yield
+        @target.enable(@on_call)
+        return unless @with_steps
+
+        @source = source
+        @on_line = TracePoint.new(:line) { |event| stepped(event) }
+        @target.enable_lines(@on_line)
+      end
+
+      def disable
+        [@on_line, @on_call, @on_return].each { |tracepoint| tracepoint.disable if tracepoint&.enabled? }
+      end
+
+      # Removes and returns the oldest lines.
+      #
+      # @param most [Integer]
+      # @return [Array<String>]
+      def take(most) = @lines.shift(most)
+
+      # @return [Array<String>] the lines that were not taken
+      def to_a = @lines.dup
+
+      private
+
+      def flag(name, value)
+        return value if true.equal?(value) || false.equal?(value)
+
+        raise ArgumentError, "#{name}: #{value.inspect} is not allowed (allowed: true, false)"
+      end
+
+      def names(show)
+        return show.map(&:to_s) if show.is_a?(Array) && show.all? { |name| name.is_a?(String) || name.is_a?(Symbol) }
+
+        raise ArgumentError, "show: #{show.inspect} is not a list of names (allowed: an Array of Strings or Symbols)"
+      end
+
+      def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+
+      def cpu_clock = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+
+      # The lines of the method's file, as it is now.
+      def source
+        path = @target.path
+        return [] unless path && File.file?(path) && File.size(path) <= LARGEST
+
+        File.readlines(path, chomp: true, encoding: Encoding::UTF_8).map { |line| line.scrub("?") }
+      rescue SystemCallError
+        []
+      end
+
+      # Runs the block while exceptions of other threads wait, and lets none of its own out.
+      def apart
+        began = cpu_clock # as other threads may run meanwhile
+        last = false
+        Thread.handle_interrupt(Object => :never) do
+          last = yield
+        rescue StandardError, ScriptError, NoMemoryError, SystemStackError
+          @dropped += 1
+        end
+        disable unless @tracer._logged(cpu_clock - began, last == :last)
+      end
+
+      def called(event)
+        apart do
+          calls = (Thread.current[@key] ||= [])
+          calls << (begun = Begun.new) # before what may fail, as the return takes one
+          describe(begun, event)
+          begun.steps&.resume(clock)
+          nil
+        end
+      end
+
+      def describe(begun, event)
+        names = @target.arguments
+        begun.steps = Steps.new(@values, names) if @with_steps
+        asked = @condition ? names & @condition.names : []
+        return unless @args || asked.any?
+
+        variables = event.binding
+        value = ->(name) { variables.local_variable_get(name) }
+        begun.arguments = @values.list(names.map { |name| [name, value.call(name)] }) if @args
+        begun.asked = asked.to_h { |name| [name, value.call(name)] }
+      end
+
+      def stepped(event)
+        now = clock
+        apart do
+          steps = Thread.current[@key]&.last&.steps
+          steps&.add(event.lineno, event.binding, now)
+          steps&.resume(clock)
+          nil
+        end
+      end
+
+      def returned(event)
+        now = clock
+        caller = CALLER.bind_call(self, 3, 1)&.first
+        apart do
+          calls = Thread.current[@key]
+          begun = calls&.pop
+          Thread.current[@key] = nil if calls && calls.empty?
+          begun&.steps&.finish(event.binding, now)
+          ended(event, begun, caller)
+        end
+      end
+
+      # @param begun [Begun, nil] nil if its beginning could not be described, so that nothing is known about the arguments
+      # @return [Symbol, nil] +:last+ if no further call is to be logged
+      def ended(event, begun, caller)
+        times, raised, klass = @tracer._finished
+        return unless times && begun
+
+        facts = Facts.new(times, raised, klass)
+        asked = begun.asked || {}
+        return unless @condition.nil? || @condition.true? { |name| asked.fetch(name) { facts.value(name) } }
+        return if too_many?
+
+        write([line(event, facts, begun.arguments, caller), *begun.steps&.lines(@source)])
+        :last if @limit && (@logged += 1) >= @limit
+      end
+
+      def write(lines)
+        @lines.shift([@lines.size + lines.size - MOST, 0].max)
+        @lines.concat(lines)
+      end
+
+      def too_many?
+        second = clock / 1_000_000_000
+        @second, @in_second = second, 0 if second != @second
+        @dropped += 1 if (over = (@in_second += 1) > A_SECOND)
+        over
+      end
+
+      def line(event, facts, arguments, caller)
+        outcome = facts.outcome
+        outcome = "returned #{@values.of(RESULT, event.return_value)}" if @returns && !facts.raised?
+        "#{Time.now.strftime("%H:%M:%S.%L")}  #{facts.duration}  #{@target.name}#{"(#{arguments})" if arguments} #{outcome}#{", from #{caller.path}:#{caller.lineno}" if caller}"
+      end
+    end
+  end
+end
