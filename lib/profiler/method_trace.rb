@@ -85,7 +85,8 @@ module Profiler
       calls, raises = @tracer._tracepoints
       @tracer._begin
       raises.enable
-      @log ? @log.enable { @target.enable(calls) } : @target.enable(calls)
+      @log&.enable
+      @target.enable(calls)
       begun = true
     ensure
       stop unless begun

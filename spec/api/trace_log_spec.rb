@@ -148,8 +148,8 @@ RSpec.describe "Profiler.trace with a log of calls" do
     report = report_of(<<~'RUBY')
       class Stop < StandardError; end
       arrived = 0
-      Profiler.trace("Order#outer", args: true, when: "number == 2", max_overhead: 1) do
-        20.times do
+      trace = Profiler.trace("Order#outer", args: true, when: "number == 2", max_overhead: 1) do
+        50.times do
           ready = Queue.new
           thread = Thread.new { ready << true; loop { order.outer(2) } rescue Stop; arrived += 1 }
           ready.pop
@@ -158,8 +158,9 @@ RSpec.describe "Profiler.trace with a log of calls" do
           thread.join
         end
       end
-      print_json([arrived, ObjectSpace.each_object(TracePoint).count(&:enabled?)])
+      sums = trace.to_h
+      print_json([arrived, ObjectSpace.each_object(TracePoint).count(&:enabled?), sums[:calls] - sums[:finished], sums[:began_before]])
     RUBY
-    expect(report).to eq([20, 0])
+    expect(report).to eq([50, 0, 0, 0])
   end
 end

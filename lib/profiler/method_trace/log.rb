@@ -19,7 +19,7 @@ module Profiler
     # * +when+: a {Condition} such as <tt>"ms > 200 and user_id == 7"</tt>, with which the limit of the trace counts logged calls
     # * +lines+: true to have the lines that the call ran, after the line of the call
     #
-    # Its two TracePoints run Ruby code in the traced method's thread, with exceptions of other threads deferred. It takes some
+    # Its TracePoints run Ruby code in the traced method's thread, with exceptions of other threads deferred. It takes some
     # microseconds a call, which count as overhead of the trace.
     class Log
       # The largest numbers of lines that are kept, and that are written in a second.
@@ -78,13 +78,10 @@ module Profiler
         @condition ? @condition.names - Facts::NAMES - @target.arguments : []
       end
 
-      # Enables both TracePoints. The VM runs the hooks of a method newest first, and the time of this log must not be the call's:
-      # so +others+, which measure, are enabled in between.
+      # Enables the TracePoints of the log. The VM runs hooks of the same method newest first: that of the trace, which measures,
+      # is to be enabled after this one, so that it has counted a call even if an exception comes out of this one.
       def enable
-        @on_return = TracePoint.new(:return) { |event| returned(event) }
-        @on_call = TracePoint.new(:call) { |event| called(event) }
-        @target.enable(@on_return)
-        yield
+        @on_call = TracePoint.new(:call, :return) { |event| event.event == :call ? called(event) : returned(event) }
         @target.enable(@on_call)
         return unless @with_steps
 
@@ -94,7 +91,7 @@ module Profiler
       end
 
       def disable
-        [@on_line, @on_call, @on_return].each { |tracepoint| tracepoint.disable if tracepoint&.enabled? }
+        [@on_line, @on_call].each { |tracepoint| tracepoint.disable if tracepoint&.enabled? }
       end
 
       # Removes and returns the oldest lines.
@@ -151,6 +148,7 @@ module Profiler
           calls = (Thread.current[@key] ||= [])
           calls << (begun = Begun.new) # before what may fail, as the return takes one
           describe(begun, event)
+          @tracer._restart
           begun.steps&.resume(clock)
           nil
         end

@@ -109,7 +109,15 @@ impl Tracer {
         unsafe { self.tracer.with(|sums| sums.finished = Some(calls)) };
     }
 
-    /// Implements `tracer._finished`: takes the newest finished call of the running fiber; nil if there is none.
+    /// Implements `tracer._restart`: lets the newest call of the running fiber begin now, as what came before was not
+    /// the method's.
+    fn restart(&self) {
+        let fiber = state::current_fiber();
+        // SAFETY: methods run with the GVL; the clocks call nothing.
+        unsafe { self.tracer.with(|sums| trace::restart(sums, fiber)) };
+    }
+
+    /// Implements `tracer._finished`: looks up the finished call of the running fiber; nil if there is none.
     /// Returns three things: its duration and its times running, waiting, waiting for the GVL and in garbage
     /// collection, all in ns; whether it raised; and the class of what it returned or raised, which is nil for a
     /// throw.
@@ -117,23 +125,24 @@ impl Tracer {
         let fiber = state::current_fiber();
         // SAFETY: methods run with the GVL, and nothing is called.
         let call =
-            unsafe { self.tracer.with(|sums| sums.finished.as_mut().and_then(|calls| calls.take(fiber))) };
+            unsafe { self.tracer.with(|sums| sums.finished.as_ref().and_then(|calls| calls.of(fiber))) };
         let call = call.flatten()?;
         let WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns } = call.parts;
         let (has_raised, class) = match call.end {
             End::Returned(class) => (false, class),
             End::Raised(class) => (true, class),
         };
-        // SAFETY: the mark function kept the class alive until it was taken, and nothing was called since.
+        // SAFETY: the mark function keeps the class alive as long as the call is kept.
         let class = (class != 0).then(|| unsafe { Value::from_raw(class as _) });
         Some((vec![call.ns, running_ns, waiting_ns, gvl_ns, gc_ns + gc_off_cpu_ns], has_raised, class))
     }
 
-    /// Implements `tracer._logged(ns, last)`: adds the time that logging a call took, and ends the trace if that was
+    /// Implements `tracer._logged(ns, last)`: ends the logging of a call, adds the time that it took, and ends the trace if that was
     /// the last call to log. Returns whether the trace goes on.
     fn logged(&self, took_ns: u64, is_last: bool) -> bool {
+        let fiber = state::current_fiber();
         // SAFETY: methods run with the GVL; the clock and the end of a TracePoint call nothing.
-        unsafe { self.tracer.with(|sums| trace::logged(sums, took_ns, is_last)) }.unwrap_or(false)
+        unsafe { self.tracer.with(|sums| trace::logged(sums, fiber, took_ns, is_last)) }.unwrap_or(false)
     }
 
     /// Implements `tracer._ended?`: returns whether the trace has ended, also by itself.
@@ -286,6 +295,7 @@ pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_method("_end", method!(Tracer::end, 0))?;
     class.define_method("_ended?", method!(Tracer::has_ended, 0))?;
     class.define_method("_keep_finished", method!(Tracer::keep_finished, 0))?;
+    class.define_method("_restart", method!(Tracer::restart, 0))?;
     class.define_method("_finished", method!(Tracer::finished, 0))?;
     class.define_method("_logged", method!(Tracer::logged, 2))?;
     class.define_method("_percentiles", method!(Tracer::percentiles, 1))?;

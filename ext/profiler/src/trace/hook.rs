@@ -84,10 +84,21 @@ fn finish(sums: &mut Sums, now_ns: u64) {
     }
 }
 
-/// Adds the CPU time that logging a call took, and ends the trace if it takes too much, or if that was the last call
+/// Lets the newest call of a fiber begin now: what came before was the log's. The GVL is held.
+pub(crate) fn restart(sums: &mut Sums, fiber: u64) {
+    if let Some(call) = sums.open.newest(fiber) {
+        call.began_ns = clock::monotonic_ns();
+        call.walls = walls(call.began_ns);
+    }
+}
+
+/// Ends the logging of a call: adds the CPU time that it took, and ends the trace if it takes too much, or if that was the last call
 /// to log. Returns false if the trace is over. The GVL is held.
-pub(crate) fn logged(sums: &mut Sums, took_ns: u64, is_last: bool) -> bool {
+pub(crate) fn logged(sums: &mut Sums, fiber: u64, took_ns: u64, is_last: bool) -> bool {
     sums.own_ns += took_ns;
+    if let Some(finished) = &mut sums.finished {
+        finished.remove(fiber);
+    }
     if sums.ended_ns == 0 {
         if is_last {
             sums.ended = Some(Ended::Calls);
@@ -116,6 +127,10 @@ fn enter(sums: &mut Sums, fiber: u64) {
 }
 
 fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
+    // An exception from another thread that comes out of the log's hook ends the call a second time.
+    if sums.finished.as_mut().is_some_and(|finished| finished.remove(fiber)) {
+        return;
+    }
     let Some(call) = sums.open.leave(fiber) else {
         sums.tally.began_before += 1;
         return;

@@ -11,7 +11,7 @@
 mod hook;
 mod tracer;
 
-pub(crate) use hook::logged;
+pub(crate) use hook::{logged, restart};
 pub(crate) use tracer::{Ended, Limits, Sums, Tracer};
 
 use magnus::{Ruby, Value};

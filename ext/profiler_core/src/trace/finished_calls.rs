@@ -19,8 +19,8 @@ pub struct FinishedCall {
     pub end: End,
 }
 
-/// The newest finished calls, one for each fiber. The code that logs a call takes it right after the hook, so few
-/// are here at once: only a thread that lost its turn in between leaves one for longer.
+/// The finished calls that are being logged, at most one for each fiber. The code that logs a call runs right after
+/// the hook that added it, and removes it at its end, so few are here at once.
 #[derive(Debug)]
 pub struct FinishedCalls {
     calls: Vec<FinishedCall>,
@@ -35,7 +35,7 @@ impl Default for FinishedCalls {
 impl FinishedCalls {
     /// Keeps a call that ended at these clocks. The oldest call gives way if there are too many. Never allocates.
     pub fn add(&mut self, call: &OpenCall, now_ns: u64, walls: &WallTimes, end: End) {
-        self.calls.retain(|known| known.fiber != call.fiber);
+        self.remove(call.fiber);
         if self.calls.len() == MOST {
             self.calls.remove(0);
         }
@@ -49,10 +49,17 @@ impl FinishedCalls {
         });
     }
 
-    /// Removes and returns the newest finished call of a fiber.
-    pub fn take(&mut self, fiber: u64) -> Option<FinishedCall> {
-        let place = self.calls.iter().position(|call| call.fiber == fiber)?;
-        Some(self.calls.remove(place))
+    /// Returns the call of a fiber.
+    #[must_use]
+    pub fn of(&self, fiber: u64) -> Option<FinishedCall> {
+        self.calls.iter().find(|call| call.fiber == fiber).copied()
+    }
+
+    /// Removes the call of a fiber. Returns whether there was one.
+    pub fn remove(&mut self, fiber: u64) -> bool {
+        let before = self.calls.len();
+        self.calls.retain(|call| call.fiber != fiber);
+        self.calls.len() < before
     }
 
     /// Iterates over the calls.
@@ -77,8 +84,9 @@ mod tests {
             calls.add(&call(fiber, began_ns), 100, &walls, End::Returned(7));
         }
         let newest = FinishedCall { fiber: 1, ns: 70, parts: walls, end: End::Returned(7) };
-        assert_eq!((calls.take(1), calls.take(1)), (Some(newest), None));
-        assert_eq!(calls.take(2).map(|call| call.ns), Some(80));
+        assert_eq!(calls.of(1), Some(newest));
+        assert_eq!((calls.remove(1), calls.remove(1), calls.of(1)), (true, false, None));
+        assert_eq!(calls.of(2).map(|call| call.ns), Some(80));
     }
 
     #[test]
@@ -87,6 +95,6 @@ mod tests {
         for fiber in 0..=MOST as u64 {
             calls.add(&call(fiber, 0), 1, &WallTimes::default(), End::Raised(0));
         }
-        assert_eq!((calls.take(0), calls.calls.len(), calls.calls.capacity()), (None, MOST, MOST));
+        assert_eq!((calls.of(0), calls.calls.len(), calls.calls.capacity()), (None, MOST, MOST));
     }
 }
