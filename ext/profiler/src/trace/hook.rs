@@ -97,7 +97,7 @@ pub(crate) fn restart(sums: &mut Sums, fiber: u64) {
 pub(crate) fn logged(sums: &mut Sums, fiber: u64, took_ns: u64, is_last: bool) -> bool {
     sums.own_ns += took_ns;
     if let Some(finished) = &mut sums.finished {
-        finished.remove(fiber);
+        finished.log(fiber);
     }
     if sums.ended_ns == 0 {
         if is_last {
@@ -117,6 +117,9 @@ fn enter(sums: &mut Sums, fiber: u64) {
     if sums.calls % CHECK_EVERY == 0 && exceeds_overhead(sums) {
         sums.ended = Some(Ended::Overhead);
     }
+    if let Some(finished) = &mut sums.finished {
+        finished.take(fiber);
+    }
     let caller = caller();
     // The clock is read last, so that the time of this hook is not the method's.
     let began_ns = clock::monotonic_ns();
@@ -127,8 +130,7 @@ fn enter(sums: &mut Sums, fiber: u64) {
 }
 
 fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
-    // An exception from another thread that comes out of the log's hook ends the call a second time.
-    if sums.finished.as_mut().is_some_and(|finished| finished.remove(fiber)) {
+    if ends_again(sums, fiber) {
         return;
     }
     let Some(call) = sums.open.leave(fiber) else {
@@ -150,6 +152,16 @@ fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
     if sums.tally.durations.count() >= sums.limits.calls {
         sums.ended = Some(Ended::Calls);
     }
+}
+
+/// Returns whether a call ends that has ended before. An exception from another thread can come out of the log's
+/// hook on the end of a call, and then the VM reports that end again. If the hook was just over, only a call without
+/// an outer one can be told.
+fn ends_again(sums: &mut Sums, fiber: u64) -> bool {
+    let Some(call) = sums.finished.as_mut().and_then(|finished| finished.take(fiber)) else {
+        return false;
+    };
+    !call.is_logged || sums.open.newest(fiber).is_none()
 }
 
 /// Returns how a call ended. The VM reports nil for one that raised, as for one that returned nil, but not at

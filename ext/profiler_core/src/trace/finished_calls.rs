@@ -17,10 +17,12 @@ pub struct FinishedCall {
     pub parts: WallTimes,
     /// How it ended; the class is an address, too.
     pub end: End,
+    /// Whether it was logged.
+    pub is_logged: bool,
 }
 
-/// The finished calls that are being logged, at most one for each fiber. The code that logs a call runs right after
-/// the hook that added it, and removes it at its end, so few are here at once.
+/// The newest finished call of each fiber, until another one begins or ends there. The code that logs a call runs
+/// right after the hook that added it.
 #[derive(Debug)]
 pub struct FinishedCalls {
     calls: Vec<FinishedCall>,
@@ -35,7 +37,7 @@ impl Default for FinishedCalls {
 impl FinishedCalls {
     /// Keeps a call that ended at these clocks. The oldest call gives way if there are too many. Never allocates.
     pub fn add(&mut self, call: &OpenCall, now_ns: u64, walls: &WallTimes, end: End) {
-        self.remove(call.fiber);
+        self.take(call.fiber);
         if self.calls.len() == MOST {
             self.calls.remove(0);
         }
@@ -46,7 +48,15 @@ impl FinishedCalls {
             ns: now_ns.saturating_sub(call.began_ns),
             parts,
             end,
+            is_logged: false,
         });
+    }
+
+    /// Notes that the call of a fiber was logged.
+    pub fn log(&mut self, fiber: u64) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.fiber == fiber) {
+            call.is_logged = true;
+        }
     }
 
     /// Returns the call of a fiber.
@@ -55,11 +65,10 @@ impl FinishedCalls {
         self.calls.iter().find(|call| call.fiber == fiber).copied()
     }
 
-    /// Removes the call of a fiber. Returns whether there was one.
-    pub fn remove(&mut self, fiber: u64) -> bool {
-        let before = self.calls.len();
-        self.calls.retain(|call| call.fiber != fiber);
-        self.calls.len() < before
+    /// Removes and returns the call of a fiber.
+    pub fn take(&mut self, fiber: u64) -> Option<FinishedCall> {
+        let place = self.calls.iter().position(|call| call.fiber == fiber)?;
+        Some(self.calls.remove(place))
     }
 
     /// Iterates over the calls.
@@ -83,9 +92,11 @@ mod tests {
         for (fiber, began_ns) in [(1, 10), (2, 20), (1, 30)] {
             calls.add(&call(fiber, began_ns), 100, &walls, End::Returned(7));
         }
-        let newest = FinishedCall { fiber: 1, ns: 70, parts: walls, end: End::Returned(7) };
+        let newest = FinishedCall { fiber: 1, ns: 70, parts: walls, end: End::Returned(7), is_logged: false };
         assert_eq!(calls.of(1), Some(newest));
-        assert_eq!((calls.remove(1), calls.remove(1), calls.of(1)), (true, false, None));
+        calls.log(1);
+        assert_eq!(calls.take(1), Some(FinishedCall { is_logged: true, ..newest }));
+        assert_eq!((calls.take(1), calls.of(1)), (None, None));
         assert_eq!(calls.of(2).map(|call| call.ns), Some(80));
     }
 
