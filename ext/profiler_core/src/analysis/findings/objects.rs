@@ -6,7 +6,7 @@ use super::{At, Finding, Kind};
 use crate::analysis::allocations::CLASS;
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
-use crate::profile::{Profile, SampleType};
+use crate::profile::{Profile, Sample, SampleType};
 use crate::text::units::percent;
 
 /// The minimum share of all bytes that is worth a finding.
@@ -67,13 +67,16 @@ fn heaviest<'profile>(
         let bytes = sample.weights.get(of);
         super::add(&mut total, bytes);
         let Some(site) = sites.nearest(sample.stack) else { continue };
-        let class =
-            sample.labels.iter().find(|(name, _)| name == CLASS).map_or("", |(_, class)| class.as_str());
-        sums.entry((site.function, class)).or_default().add(site, None, bytes);
+        sums.entry((site.function, class_of(sample))).or_default().add(site, None, bytes);
     }
     let ((_, class), at) = sums.into_iter().max_by_key(|(key, at)| (at.weight, std::cmp::Reverse(*key)))?;
     let share = at.weight as f64 / total.max(1) as f64;
     Some((at, class, share))
+}
+
+/// Returns the class of the objects of a sample, which is empty in profiles of tools that do not note it.
+fn class_of(sample: &Sample) -> &str {
+    sample.labels.iter().find(|(name, _)| name == CLASS).map_or("", |(_, class)| class.as_str())
 }
 
 /// Describes how much of what was allocated there was no longer live, if live objects were tracked and most
@@ -81,9 +84,8 @@ fn heaviest<'profile>(
 fn dead(profile: &Profile, sites: &Sites<'_>, at: &At, class: &str) -> String {
     let tracked = profile.sample_types.contains(&SampleType::InuseSpace);
     let Some(function) = at.place().map(|it| it.function).filter(|_| tracked) else { return String::new() };
-    let there = |it: &&crate::profile::Sample| {
-        it.labels.iter().any(|(name, it)| name == CLASS && it == class)
-            && sites.nearest(it.stack).is_some_and(|it| it.function == function)
+    let there = |it: &&Sample| {
+        class_of(it) == class && sites.nearest(it.stack).is_some_and(|it| it.function == function)
     };
     let live = profile
         .samples

@@ -44,3 +44,13 @@ fn the_largest_objects_are_named_where_nothing_else_was_measured() {
     let expected = finding(Kind::Allocations, "allocated: 1020 B of String in Row#m20", "/app.rb:20", 5);
     assert_eq!(found(&it.profile())[0], expected);
 }
+
+#[test]
+fn objects_without_a_class_can_be_live_too() {
+    let mut example = Example::lasting_ms(1_000);
+    let weights = [(SampleType::AllocSpace, 80 << 20), (SampleType::InuseSpace, 80 << 20)];
+    example.row(MAIN, State::Running, &[], &weights, "<main> /app.rb:3; Cache#add /app.rb:9");
+    let expected =
+        finding(Kind::Allocations, "allocated: 80.0 MiB of objects in Cache#add", "/app.rb:9", 100);
+    assert_eq!(found(&example.profile())[1], expected);
+}
