@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::ids::FunctionId;
-use crate::profile::{Frame, Kind, Profile, SampleType};
+use crate::profile::{Frame, Function, Kind, Profile, SampleType};
 
 /// Returns the functions that held the GVL while other threads waited for it, with the length of those waits,
 /// ns; the longest first. A stack counts for its innermost function written in Ruby: C functions mostly work
@@ -17,7 +17,7 @@ pub fn blamed(profile: &Profile) -> Vec<(FunctionId, u64)> {
         if waited_ns == 0 {
             continue;
         }
-        let in_ruby = |it: &Frame| profile.function(it.function).is_some_and(|it| it.kind() == Kind::Ruby);
+        let in_ruby = |frame: &Frame| profile.function(frame.function).is_some_and(is_ruby);
         let mut frames = profile.frames_of(sample.stack);
         let leaf = frames.next();
         let blamed = leaf.filter(in_ruby).or_else(|| frames.find(in_ruby)).or(leaf);
@@ -32,18 +32,28 @@ pub fn blamed(profile: &Profile) -> Vec<(FunctionId, u64)> {
     sums
 }
 
+/// Returns whether the function is Ruby code outside of Ruby's core, some of whose methods are written in Ruby.
+fn is_ruby(function: &Function) -> bool {
+    function.kind() == Kind::Ruby && !function.path.starts_with("<internal:")
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::ids::{FrameId, Id, StackId};
-    use crate::profile::{Function, Node, Sample, Weights};
+    use crate::profile::{Node, Sample, Weights};
     use crate::record::State;
 
     #[test]
     fn blames_the_innermost_ruby_function() {
         let function = |(name, path): (&str, &str)| Function { path: path.into(), ..Function::named(name) };
-        let functions =
-            [("<main>", "/a.rb"), ("Report#render", "/a.rb"), ("String#gsub", "<cfunc>"), ("(nobody)", "")];
+        let functions = [
+            ("<main>", "/a.rb"),
+            ("Report#render", "/a.rb"),
+            ("String#gsub", "<cfunc>"),
+            ("(nobody)", ""),
+            ("Array#each", "<internal:array>"),
+        ];
         let node = |(parent, frame): (Option<u32>, usize)| Node {
             parent: parent.map(StackId),
             frame: FrameId::from_index(frame),
@@ -55,14 +65,14 @@ mod tests {
         };
         let profile = Profile {
             functions: functions.map(function).to_vec(),
-            frames: (0..4).map(|it| Frame { function: FunctionId(it), line: 1 }).collect(),
-            stacks: [(None, 0), (Some(0), 1), (Some(1), 2), (None, 3)].map(node).to_vec(),
-            samples: [(2, 30), (1, 20), (0, 7), (3, 8), (1, 0)].map(row).to_vec(),
+            frames: (0..5).map(|it| Frame { function: FunctionId(it), line: 1 }).collect(),
+            stacks: [(None, 0), (Some(0), 1), (Some(1), 2), (None, 3), (Some(0), 4)].map(node).to_vec(),
+            samples: [(2, 30), (1, 20), (0, 7), (3, 8), (1, 0), (4, 2)].map(row).to_vec(),
             ..Profile::default()
         };
         let named =
             blamed(&profile).into_iter().map(|(id, ns)| (profile.function(id).unwrap().name.clone(), ns));
-        let expected = [("Report#render", 50), ("(nobody)", 8), ("<main>", 7)];
+        let expected = [("Report#render", 50), ("<main>", 9), ("(nobody)", 8)];
         assert_eq!(named.collect::<Vec<_>>(), expected.map(|(name, ns)| (name.to_owned(), ns)));
     }
 }
