@@ -123,7 +123,7 @@ module Profiler
     def running? = !@tracer._ended?
 
     # @return [Integer] the number of calls that have begun
-    def calls = to_h[:calls]
+    def calls = @tracer._calls
 
     # @param percents [Array<Numeric>] from 0 to 100
     # @return [Array<Integer>, nil] the duration in nanoseconds that so many percent of the calls did not exceed; nil if no call
@@ -154,7 +154,7 @@ module Profiler
     #   +histogram+ has them by powers of two, each as a lower and an upper bound and a number
     # * +running_ns+, +waiting_ns+, +gvl_ns+, +gc_ns+: what their threads did meanwhile; 0 before Ruby 3.3
     # * +callers+: name, place, calls and +total_ns+ of each caller, and +other_callers+, the calls of further ones
-    # * +results+, +exceptions+: numbers of calls by class
+    # * +results+, +exceptions+: numbers of calls by class, and +other_classes+, the calls that ended with further ones
     # * +duration_ns+, +own_ns+: how long the trace ran, and how much of that it took itself
     # * +ended+: why it ended by itself, or nil
     # * +log+, +log_dropped+, if calls are logged: the lines that were not taken yet, and the number of calls that were not

@@ -151,6 +151,12 @@ impl Tracer {
         unsafe { self.tracer.with(|sums| sums.ended_ns != 0) }.unwrap_or(true)
     }
 
+    /// Implements `tracer._calls`: returns the number of calls that have begun.
+    fn calls(&self) -> u64 {
+        // SAFETY: methods run with the GVL, and nothing is called.
+        unsafe { self.tracer.with(|sums| sums.calls) }.unwrap_or(0)
+    }
+
     /// Implements `tracer._percentiles(percents)`: returns a duration in nanoseconds for each; nil if no call
     /// has ended.
     fn percentiles(&self, percents: Vec<f64>) -> Option<Vec<u64>> {
@@ -176,6 +182,7 @@ impl Tracer {
             ("gvl_ns", it.parts.gvl_ns),
             ("gc_ns", it.parts.gc_ns + it.parts.gc_off_cpu_ns),
             ("other_callers", it.other_callers),
+            ("other_classes", it.other_classes),
             ("own_ns", it.own_ns),
         ];
         for (name, number) in numbers {
@@ -272,6 +279,7 @@ impl Copied {
             is_exact: durations.are_exact(),
             parts: *parts,
             other_callers,
+            other_classes: sums.tally.other_classes(),
             histogram: durations.histogram(),
             own_ns: sums.own_ns,
             ended,
@@ -298,6 +306,7 @@ pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_method("_restart", method!(Tracer::restart, 0))?;
     class.define_method("_finished", method!(Tracer::finished, 0))?;
     class.define_method("_logged", method!(Tracer::logged, 2))?;
+    class.define_method("_calls", method!(Tracer::calls, 0))?;
     class.define_method("_percentiles", method!(Tracer::percentiles, 1))?;
     class.define_method("_summary", method!(Tracer::summary, 1))?;
     class.define_method("_text", method!(Tracer::text, 2))?;

@@ -29,15 +29,15 @@ pub struct Caller {
 pub struct Summary {
     /// The name of the method.
     pub name: String,
-    /// The number of calls that began, that ended, and that raised or threw.
+    /// The number of calls that began.
     pub calls: u64,
-    /// As `calls`.
+    /// The number of calls that ended.
     pub finished: u64,
-    /// As `calls`.
+    /// The number of calls that raised or threw.
     pub raised: u64,
     /// How long the trace ran, ns.
     pub duration_ns: u64,
-    /// The duration of all calls together, ns.
+    /// The sum of the durations of all calls, ns. A recursive call counts in its outer call, too.
     pub total_ns: u64,
     /// The shortest and the longest duration of a call, ns.
     pub range_ns: (u64, u64),
@@ -49,14 +49,16 @@ pub struct Summary {
     pub parts: WallTimes,
     /// The number of calls that had begun before the trace, and ended since.
     pub began_before: u64,
-    /// The callers, in any order, and the number of calls of others.
+    /// The callers, in any order.
     pub callers: Vec<Caller>,
-    /// As `callers`.
+    /// The number of calls from callers that are not listed.
     pub other_callers: u64,
-    /// Classes of results and of exceptions, with numbers of calls. An exception without a class is a throw.
+    /// Classes of results, with numbers of calls.
     pub results: Vec<(String, u64)>,
-    /// As `results`.
+    /// Classes of exceptions, with numbers of calls. One without a class is a throw.
     pub exceptions: Vec<(String, u64)>,
+    /// The number of calls that ended with a class that is not listed.
+    pub other_classes: u64,
     /// The distribution of the durations.
     pub histogram: Vec<Bucket>,
     /// The time that the trace itself took, ns.
@@ -170,6 +172,10 @@ impl Summary {
                 let _ = writeln!(text, "\n{title} {}{more}", shown.join(", "));
             }
         }
+        if self.other_classes > 0 {
+            let calls = counted(self.other_classes, "call");
+            let _ = writeln!(text, "\n{calls} returned or raised an object of a further class");
+        }
     }
 }
 
@@ -205,6 +211,7 @@ mod tests {
             callers: vec![caller("", 100), caller("Orders#create", 400_000_000)],
             results: vec![("TrueClass".into(), 3)],
             exceptions: vec![(String::new(), 1)],
+            other_classes: 7,
             histogram: vec![Bucket { from_ns: 512, below_ns: 1_024, count: 4 }],
             own_ns: 2_000_000,
             ..Summary::default()
@@ -217,6 +224,7 @@ mod tests {
             "25.0% running, 75.0% waiting",
             "raised (throw) 1",
             "returned TrueClass 3",
+            "7 calls returned or raised an object of a further class",
             "0.1% of a core",
         ] {
             assert!(text.contains(part), "{part} is not in {text}");

@@ -42,8 +42,9 @@ pub struct Tally {
     callers: Vec<CallerSum>,
     results: Vec<(u64, u64)>,
     exceptions: Vec<(u64, u64)>,
-    /// The calls of callers beyond those that are told apart, and the same for both kinds of classes.
+    /// The number of calls from callers beyond the first [`MOST_CALLERS`].
     other_callers: u64,
+    /// The number of calls that ended with a class beyond the first [`MOST_CLASSES`] of its kind.
     other_classes: u64,
 }
 
