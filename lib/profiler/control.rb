@@ -22,7 +22,7 @@ module Profiler
     private_constant :LOCK
 
     class << self
-      # The one of this process.
+      # Returns the control socket of this process, or nil if there is none.
       #
       # @return [Control, nil]
       def current
@@ -95,7 +95,7 @@ module Profiler
       @server._dump_at(signal)
     end
 
-    # Returns whether it can be reached in this process.
+    # Returns whether its thread is alive in this process.
     def running? = @thread&.alive? ? true : false
 
     # Closes the socket, discards the sessions that clients started, and restores the former handler of the dump signal.

@@ -14,7 +14,7 @@ module Profiler
       # The longest time in seconds that a response may take: for requests that need Ruby, and for others.
       PATIENCE = 70
       SHORT = 10
-      # The time in seconds in which all listed processes must respond.
+      # The time in seconds in which each listed process must respond.
       LISTING = 3
       # Requests that are answered without Ruby.
       WITHOUT_RUBY = %w[who dump].freeze
@@ -29,7 +29,7 @@ module Profiler
       LONGEST_ERROR = 1_000
       # The number of bytes that are read at once.
       PIECE = 1 << 18
-      # The number of processes that are queried at once.
+      # The number of processes that are queried at the same time.
       TOGETHER = 64
       private_constant :SHORT, :WITHOUT_RUBY, :PARTS, :CONTROL, :LONGEST, :MOST_BYTES, :LONGEST_ERROR, :PIECE, :TOGETHER
 
@@ -40,7 +40,7 @@ module Profiler
       class Silent < Failed; end
 
       class << self
-        # Queries all reachable processes at once. Sockets that processes left behind are removed.
+        # Queries all reachable processes, up to 64 at a time. Sockets that processes left behind are removed.
         #
         # @param request [Hash]
         # @return [Array(Array<Array(String, Hash)>, Array<String>)] the sockets with their responses, and those without a

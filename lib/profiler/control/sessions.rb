@@ -72,6 +72,7 @@ module Profiler
         end
       end
 
+      # Makes room by forgetting the oldest profile that was kept with +keep+.
       def start(request, connection)
         @running.delete(@running.find { |_, it| it.key?(:body) }&.first) if @running.size >= MOST
         raise ArgumentError, "#{@running.size} sessions are running already" if @running.size >= MOST

@@ -27,7 +27,7 @@ pub(super) struct Order<'facts> {
     pub(super) report: *mut Report,
 }
 
-/// Opens what the system lets a process read only about one like the original.
+/// Opens the pagemap. The kernel refuses this once the copy is no longer dumpable.
 pub(super) fn open() -> Option<OwnFile> {
     OwnFile::open(c"/proc/self/pagemap")
 }

@@ -144,6 +144,7 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
 /// Waits without the GVL until the copy ends. Returns the nanoseconds that it took.
 fn wait(ruby: &Ruby, copy: Running) -> Result<u64, Error> {
     let begun = Instant::now();
+    // The report's stage says whether it ended well.
     without_gvl(ruby, move |_| copy.has_ended_well(PATIENCE))?;
     Ok(begun.elapsed().as_nanos() as u64)
 }

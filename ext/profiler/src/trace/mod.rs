@@ -1,8 +1,8 @@
 //! Exact tracing of one method: a hook that the VM calls at each call and return of that method, and the sums
 //! that it keeps.
 //!
-//! The hook runs with the GVL on the thread that calls the method. It never allocates, calls no method and
-//! leaves the GVL alone, so it has the sums to itself. In another Ractor, which has a GVL of its own, it
+//! The hook runs with the GVL on the thread that calls the method. It allocates nothing but the object of a
+//! thread's first fiber, calls no method and keeps the GVL, so it has the sums to itself. In another Ractor, which has a GVL of its own, it
 //! returns at once.
 //!
 //! A trace has a limit for its overhead, as a share of one core. The hook measures its own time, and ends the

@@ -179,7 +179,7 @@ impl Names {
         }
     }
 
-    /// Returns a class of Ruby itself as it is.
+    /// Returns the number of a class, or the class itself if it is one of [`PUBLIC`].
     fn class(&self, class: &str) -> String {
         if is_public(class) {
             return class.to_owned();
@@ -254,7 +254,8 @@ fn owner(function: &Function) -> &str {
     }
 }
 
-/// Returns the outermost constant of a class's name, also of `#<singleton of Foo>`.
+/// Returns the outermost constant of a class's name. A singleton class is returned whole, so it never counts as
+/// public.
 fn root_of(class: &str) -> &str {
     class.split("::").next().unwrap_or(class)
 }

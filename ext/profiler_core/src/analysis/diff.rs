@@ -154,12 +154,12 @@ pub struct Diff {
     pub runs: (usize, usize),
     /// The Ruby function whose weight has changed most.
     reason: Option<Reason>,
-    /// The number of requests of all runs, before and after, if all of them counted any. Weights are then per
-    /// request.
+    /// The number of requests of all runs, before and after, if all of them counted any. [`Change::weight`] is
+    /// then per request; `before` and `after` stay per run.
     pub requests: Option<(u64, u64)>,
     /// How the runs that failed have ended, before and after.
     pub failed: [Vec<String>; 2],
-    /// All functions: significant changes first, and the largest changes first among those.
+    /// All functions: significant changes first; within each group, the largest changes first.
     pub changes: Vec<Change>,
 }
 
@@ -178,8 +178,8 @@ const LEAST_UNREST: f64 = 0.01;
 
 /// The weight, in runs, of the spread of all functions relative to that of a single one. Functions differ in
 /// their spread: a garbage collection falls into one run and not into the next, while a long loop is the same
-/// in all. With more weight on the common spread, the restless functions were called changed or, with a mean
-/// that they raise, no change was ever found.
+/// in all. With more weight on the common spread, functions that vary a lot were falsely called changed. With a
+/// mean in place of the median, such functions raised the spread until no change was found.
 const PRIOR: f64 = 3.0;
 
 /// The identity of a function in two versions of a program. If the name identifies the function, its file and

@@ -23,14 +23,14 @@ pub struct MarkerSum {
 }
 
 impl MarkerSum {
-    /// The mean length, ns.
+    /// Returns the mean length, ns.
     #[must_use]
     pub fn mean_ns(&self) -> u64 {
         self.total_ns.checked_div(self.count).unwrap_or(0)
     }
 }
 
-/// The markers of `profile` by name: those with the most time first, equal ones by count and name.
+/// Sums up the markers of `profile` by name: those with the most time first, equal ones by count and name.
 ///
 /// An event of the timeline counts for the markers of its thread as far as the time that it weighs overlaps them.
 #[must_use]
@@ -104,8 +104,7 @@ fn places(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Places {
     places
 }
 
-/// By thread, the spans in the order of their starts. Those of one name lie apart, so that a marker in another one of its name
-/// counts once.
+/// Returns the spans of each thread, ordered by start. Overlapping markers of one name are joined, so nested ones count once.
 fn spans(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Vec<Vec<Span>> {
     let mut spans: Vec<Vec<Span>> = profile.threads.iter().map(|_| Vec::new()).collect();
     for (name, markers) in names.values().enumerate() {
@@ -126,7 +125,8 @@ fn spans(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Vec<Vec<Spa
     spans
 }
 
-/// Equal weights are ordered by function and line: the answer must not depend on the order of tables.
+/// Returns the frame with the most weight. Ties are ordered by function and line, so the result does not depend on the order
+/// of tables.
 fn heaviest(profile: &Profile, lines: BTreeMap<Frame, u64>) -> Option<Frame> {
     let heaviest = lines
         .into_iter()

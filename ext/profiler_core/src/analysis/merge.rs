@@ -32,8 +32,8 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
 }
 
 /// Joins the profiles of consecutive periods, all of one session, into the profile of the whole time. Unlike
-/// a merge, it has a single origin, and its live objects are those at the end. Only one of the parts is in
-/// memory at a time.
+/// a merge, it has a single origin, and its live objects are those at the end. At most two of the parts are
+/// in memory at a time.
 pub fn concat(parts: impl IntoIterator<Item = Profile>) -> Profile {
     let mut parts = parts.into_iter().peekable();
     let (mut sum, mut headers) = (Sum::default(), Vec::new());

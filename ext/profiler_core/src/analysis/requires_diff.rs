@@ -37,7 +37,7 @@ pub struct RequiresDiff {
     pub files: Vec<(String, Times)>,
 }
 
-/// Compares what two profiles loaded. Both weigh the default sample type of `after`.
+/// Compares what two profiles loaded. Both must have the same default sample type, which the caller checks.
 #[must_use]
 pub fn requires_diff(before: &Profile, after: &Profile) -> RequiresDiff {
     let [before, after] = [before, after].map(requires);

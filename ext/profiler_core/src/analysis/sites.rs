@@ -12,7 +12,7 @@ use crate::profile::{Frame, Function, Kind, Profile};
 /// The part of the time below which an app's code on the stack is not what the program is about, as in an
 /// installed tool with a plugin.
 const LEAST_OF_APP: f64 = 0.05;
-/// Packages that only load others.
+/// Packages that load others. RubyGems requires under a Monitor, whose frames lie in between.
 const LOADERS: [&str; 5] = ["rubygems", "bundler", "bootsnap", "zeitwerk", "monitor"];
 
 /// The places of a profile's stacks.

@@ -270,7 +270,8 @@ fn is_local(name: &str) -> bool {
         .is_some_and(|(class, method)| WRITES.contains(&method) || matches!(class, "File" | "Dir"))
 }
 
-/// Returns whether this is a C function of a class that never waits.
+/// Returns whether this is a C function of a class whose methods compute, apart from those that
+/// [`Cause::named_by`] knows.
 fn is_computing(name: &str) -> bool {
     name.rsplit_once(['#', '.']).is_some_and(|(class, _)| COMPUTING.contains(&class))
 }

@@ -5,8 +5,8 @@
 //! ([`arena`], [`index`]) and an owner for each ([`owners`]), and fills a [`report`]. The [`ledger`] is what
 //! people and programs read.
 //!
-//! All but the last runs in a copy of the process in which no code may allocate: see `vm/` and `memory/` of
-//! the other crate.
+//! The modules marked `#[no_implicit_prelude]` run in a copy of the process, where no code may allocate: see
+//! `memory/` of the other crate.
 
 #[no_implicit_prelude]
 pub mod arena;

@@ -1,8 +1,8 @@
 //! The calls of one traced method, added up.
 //!
 //! A hook of the VM reports each call and each return. [`OpenCalls`] pairs them, and [`Tally`] adds them up.
-//! Both have a fixed size, which is allocated before the first call: the hook never allocates. What does not
-//! fit is counted.
+//! Both have a fixed size, allocated before the first call, so adding to them never allocates. What does not fit is
+//! counted.
 
 mod durations;
 mod finished_calls;
