@@ -14,7 +14,9 @@ module Profiler
     OF_WRITING = { SystemCallError => :never, IOError => :never, EncodingError => :never }.freeze
     # The errors of an app's own code.
     OF_APPS = { StandardError => :never }.freeze
-    private_constant :LINES, :LONGEST_REASON, :OF_WRITING
+    # Characters that a terminal obeys, or that change the order of others. What a line quotes may come from anywhere.
+    OBEYED = /[[:cntrl:]\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/.freeze
+    private_constant :LINES, :LONGEST_REASON, :OF_WRITING, :OBEYED
 
     attr_reader :count
 
@@ -24,7 +26,16 @@ module Profiler
     class << self
       # Prints to the real stderr, whatever $stderr is, even with -W0.
       def say(line)
-        own(OF_WRITING, ->(_error) {}) { STDERR.puts("[profiler] #{line}") } # closed, or nobody reads it: there is no other place to complain
+        own(OF_WRITING, ->(_error) {}) { STDERR.puts("[profiler] #{harmless(line)}") } # closed, or nobody reads it: there is no other place to complain
+      end
+
+      # The text, of one line, with a question mark for each character that is none or that a terminal obeys.
+      #
+      # @param text [String]
+      # @return [String] in UTF-8
+      def harmless(text)
+        text = text.dup.force_encoding(Encoding::UTF_8) if [Encoding::BINARY, Encoding::US_ASCII].include?(text.encoding)
+        text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: "?").scrub("?").gsub(OBEYED, "?")
       end
 
       # The first line of its message, if that is not too long. An app's own error can raise here again.

@@ -188,7 +188,7 @@ module Profiler
         Reply.new(Integer(response.code, 10), wait&.clamp(0, LONGEST_WAIT), printable(text))
       end
 
-      def printable(text) = text.force_encoding(Encoding::UTF_8).scrub("?").gsub(/[^[:print:]]+/, " ").strip[0, LONGEST_TEXT]
+      def printable(text) = Losses.harmless(text.gsub(/[\r\n\t ]+/, " ")).strip[0, LONGEST_TEXT]
     end
   end
 end
