@@ -11,7 +11,8 @@ module Profiler
   #
   # A request asks with +?profile=cpu+ or <tt>X-Profile: mode=wall;interval=500</tt>. Its response names the profile in
   # +x-profiler-result+, or has a reason in +x-profiler-refused+. <tt>?profile=</tt> with that name, or
-  # <tt>?profile=last</tt>, shows it; <tt>?profile=list</tt> lists all that are kept.
+  # <tt>?profile=last</tt>, shows it; <tt>?profile=list</tt> lists all that are kept. In development, a line in the log and a link
+  # at the end of a page lead to the profile.
   #
   # Unauthorized clients cannot detect the middleware: their responses are the app's. Without +permit+ and +token+, only
   # requests from this machine are authorized, in development.
@@ -20,6 +21,7 @@ module Profiler
     autoload :Body, "#{__dir__}/middleware/body"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
     autoload :Index, "#{__dir__}/middleware/index"
+    autoload :Notice, "#{__dir__}/middleware/notice"
     autoload :OnDemand, "#{__dir__}/middleware/on_demand"
     autoload :Route, "#{__dir__}/middleware/route"
     autoload :Shown, "#{__dir__}/middleware/shown"
@@ -32,6 +34,9 @@ module Profiler
     WAITS = "profiler.waits"
     # The key of the labels with which the request began.
     LABELS = "profiler.labels"
+    # The key of the policy that Rails sends with its own pages. It would forbid the script of ours.
+    RAILS_POLICY = "action_dispatch.content_security_policy"
+    private_constant :RAILS_POLICY
 
     class << self
       # The recorder that is to save slow requests.
@@ -59,7 +64,8 @@ module Profiler
       @policy = Recording::Policy.new(**options)
       @policy.describer = method(:describe)
       @shown = Shown.new(@policy)
-      @index = Index.new(@policy, parameter)
+      @index = Index.new(@policy, @shown, parameter)
+      @notice = Notice.new(parameter)
       @idle = @policy.idle?
       @labels = defined?(Session) ? true : false
       Eager.load(Middleware) if defined?(Eager) # to load in a request is to be interrupted in the middle of it
@@ -142,12 +148,14 @@ module Profiler
       named = Shown.name?(options_text) && env["REQUEST_METHOD"] == "GET"
       # A page is not the app's work, and waits while any request is profiled.
       @policy.quietly { question&.outer&.discard } if named
-      shown, recording, refused = attempt(options_text, named, begun)
-      return shown if shown
-
+      shown, recording, refused = attempt(options_text, named, env, begun)
+      if shown
+        env.delete(RAILS_POLICY)
+        return shown
+      end
       if recording
         @policy.quietly { question&.outer&.discard }
-        return serve(env, recording, app, question)
+        return with_notice(env, recording, serve(env, recording, app, question))
       end
       status, headers, body = app.call(env)
       [status, with(headers, REFUSED, refused), body]
@@ -156,12 +164,24 @@ module Profiler
     # Starts a recording or finds a page. The app is not called here, because an error could still be current.
     #
     # @return [Array] a response, or a recording, or the reason of a refusal
-    def attempt(options_text, named, begun)
-      return [options_text == Index::LIST ? @index.response : @shown.response(options_text)] if named
+    def attempt(options_text, named, env, begun)
+      return [Index.name?(options_text) ? @index.response(options_text, env["QUERY_STRING"]) : @shown.response(options_text)] if named
 
       [nil, @policy.on_demand(@parser.parse(options_text), begun)]
     rescue *OWN_TROUBLE => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
+    end
+
+    # Says where the profile is, in development.
+    def with_notice(env, recording, response)
+      return response unless Permission.development? && response.is_a?(Array) && response.size == 3 && value_of(response[1], RESULT) == recording.id
+
+      @policy.quietly do
+        path = Route.path(*recording.work.drop(1))
+        @notice.log(env, recording.id, path)
+        return @notice.with_link(env, response, recording, path)
+      end
+      response
     end
 
     def serve(env, recording, app, question = nil)

@@ -11,7 +11,7 @@ module Profiler
       MODES = %w[cpu wall allocations object heap retained].freeze
       NUMBERS = %w[interval every].freeze
       # The words that are allowed in place of a mode; see {Shown}.
-      NAMES = [Shown::LAST, Index::LIST].freeze
+      NAMES = [Shown::LAST, *Index::NAMES].freeze
       LONGEST = 200
       # No longer word can be near a name, so that its distance is not computed.
       LONGEST_WORD = 16

@@ -13,7 +13,7 @@ module Profiler
 
       # Returns whether the value of a query can be the name of a profile, or of their list.
       def self.name?(options_text)
-        options_text == LAST || options_text == Index::LIST || Directory::OURS.match?(options_text)
+        options_text == LAST || Index.name?(options_text) || Directory::OURS.match?(options_text)
       end
 
       # @param policy [Recording::Policy]
@@ -28,11 +28,28 @@ module Profiler
         profile = @policy.fetch(name == LAST ? nil : name)
         raise Recording::Refused, "no such profile" unless profile
 
-        page = profile.dump("html")
-        [200, HEADERS.merge("content-length" => page.bytesize.to_s), [page]]
+        whole(profile.dump("html"))
       rescue FormatError
         raise Recording::Refused, "profiles in this format cannot be shown"
       end
+
+      # @param names [Array<String, nil>] the profile before and that after
+      # @return [Array] a response
+      # @raise [Recording::Refused] with the reason
+      def comparison(*names)
+        raise Recording::Refused, "Choose one profile before and one after" unless names.all?
+
+        kept = @policy.list
+        before, after = names.map { |name| (@policy.read(name) if kept.include?(name)) or raise Recording::Refused, "#{name} is not kept any more" }
+        title = [before, after].map { |profile| profile.meta[:metadata].values_at("endpoint", "seconds").compact.join(", ") }.uniq.join(" \u2192 ")
+        whole(Native.diff_page([before], [after], { title: title, before: [names[0]], after: [names[1]] }))
+      rescue FormatError, ArgumentError, SystemCallError => e
+        raise Recording::Refused, "These cannot be compared: #{e.message}"
+      end
+
+      private
+
+      def whole(page) = [200, HEADERS.merge("content-length" => page.bytesize.to_s), [page]]
     end
   end
 end

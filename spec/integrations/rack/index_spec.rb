@@ -11,6 +11,8 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     OUT = #{in_box("profiles").inspect}
     APP = ->(env) { burn(60); [env["PATH_INFO"] == "/none" ? 404 : 200, {}, ["app"]] }
     def middleware(**options) = Profiler::Middleware.new(APP, out: OUT, **options)
+    def rows(page) = page.scan(%r{<tr><td.*?</tr>}m)
+    def ids(page) = page.scan(/href="[?]profile=([^"]+[.]pb[.]gz)"/).flatten
     def get(app, query, path = "/", method: "GET", **env)
       app.call({ "REQUEST_METHOD" => method, "REMOTE_ADDR" => "127.0.0.1", "SCRIPT_NAME" => "", "PATH_INFO" => path, "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
     end
@@ -34,13 +36,51 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     expect(seen).to include(status: 200, first: "<!DOCTYPE html>")
     expect(seen[:headers].transform_keys(&:to_s)).to include(
       "content-length" => seen[:page].bytesize.to_s, "cache-control" => "no-store", "x-content-type-options" => "nosniff",
-      "content-security-policy" => "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+      "content-security-policy" => "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
-    expect(seen[:page].scan(/href="\?profile=([^"]+)"/).flatten).to eq(seen[:ids])
+    expect(seen[:page].scan(/href="\?profile=([^"]+\.gz)"/).flatten).to eq(seen[:ids])
     newest, slow = rows(seen[:page])
-    expect(newest).to match([/\A\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\z/, "GET /none", "404", /\A0\.\d{3}\z/, "requested", /\A\d+\.\d % running .*Object#burn/])
+    expect(newest).to match([/\A\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\z/, "GET /none", "404", /\A\d+ ms\z/, "requested", /\A\d+\.\d% running .*Object#burn/, "", ""])
     finding = seen[:finding]
-    expect(slow.drop(1)).to match(["GET /orders/:id", "200", /\A0\.\d{3}\z/, "slow", /\A#{format("%.1f", finding[:share] * 100)} % #{Regexp.escape(finding[:text])}#{" +#{finding[:path]}:#{finding[:line]}" if finding[:path]}\z/])
+    expect(slow.drop(1)).to match(["GET /orders/:id", "200", /\A\d+ ms\z/, "slow", /\A#{format("%.1f%%", finding[:share] * 100)} #{Regexp.escape(finding[:text])}#{" +#{finding[:path]}:#{finding[:line]}" if finding[:path]}\z/, "", ""])
+  end
+
+  it "is in the order of a column, and has the rows of one endpoint or reason" do
+    seen = run_json(<<~RUBY)
+      app = middleware(slower_than: 0.05)
+      %w[/b /a /b].each { |path| get(app, "", path) }
+      get(app, "profile=cpu", "/none")
+      page = ->(query) { get(app, "profile=list&\#{query}")[2].join }
+      work = ->(query) { rows(page[query]).map { |row| row[/class="work">([^<]*)/, 1] } }
+      all = ids(page[""])
+      print_json(newest: all == all.sort.reverse, work: work["sort=work"], seconds: page["sort=seconds"].scan(/<meter [^>]*value="([^"]+)"/).flatten.map(&:to_f),
+                 endpoint: work["work=GET+%2Fb"], reason: work["reason=requested"], both: work["work=GET+%2Fa&reason=requested"], text: page["work=GET+%2Fb"][%r{<p>(.*?)</p>}, 1],
+                 options: page["work=GET+%2Fb"][%r{<select name="work">.*?</select>}], sorted: page["sort=work&work=GET+%2Fb"].scan(/<th[^>]*aria-sort[^>]*><a href="([^"]+)"/).flatten,
+                 odd: %w[%zz=1 sort=%ff work[]=1 sort=nonsense].map { |query| rows(page[query]).size })
+    RUBY
+    expect(seen).to include(newest: true, work: ["GET /a", "GET /b", "GET /b", "GET /none"], seconds: seen[:seconds].sort.reverse, endpoint: ["GET /b"] * 2, reason: ["GET /none"], both: [],
+                            text: "4 profiles, the newest first. 2 match.", sorted: ["?profile=list&amp;sort=work&amp;work=GET+%2Fb"], odd: [4] * 4)
+    expect(seen[:options]).to eq('<select name="work"><option value="">all</option><option>GET /a</option><option selected>GET /b</option><option>GET /none</option></select>')
+  end
+
+  it "leads to the comparison of two profiles, or says why there is none" do
+    seen = run_json(<<~RUBY)
+      app = middleware
+      before, after = Array.new(2) { get(app, "profile=cpu", "/orders/\#{_1}")[1]["x-profiler-result"] }
+      objects = get(app, "profile=allocations", "/orders/3")[1]["x-profiler-result"]
+      _, headers, page = get(app, "profile=compare&before=\#{before}&after=\#{after}")
+      said = ->(query) { get(app, "profile=compare&\#{query}")[2][0][%r{<p class="problem"[^>]*>(.*?)</p>}, 1] }
+      print_json(page: page[0][/<script type="application.json" id="facts">([^<]*)/, 1], policy: headers["content-security-policy"], ids: [before, after],
+                 none: said[""], one: said["before=\#{before}"], gone: said["before=\#{before}&after=20270101T000119.000-1-00000000.pb.gz"],
+                 outside: said["before=\#{before}&after=../../etc/passwd"], kinds: said["before=\#{before}&after=\#{objects}"],
+                 checked: get(app, "profile=compare&before=\#{before}")[2][0].scan(/value="([^"]+)" required checked/).flatten)
+    RUBY
+    runs = JSON.parse(seen[:page])["comparison"]["runs"].to_h { |run| [run["side"], run["name"]] }
+    expect(runs).to eq("before" => seen[:ids][0], "after" => seen[:ids][1])
+    expect(seen[:policy]).to include("sandbox allow-scripts")
+    choose = "Choose one profile before and one after."
+    expect(seen).to include(none: choose, one: choose, gone: "20270101T000119.000-1-00000000.pb.gz is not kept any more.", outside: "../../etc/passwd is not kept any more.", checked: [seen[:ids][0]])
+    expect(seen[:kinds]).to start_with("These cannot be compared: ")
   end
 
   it "is not visible without permission, and to GET alone" do
@@ -78,7 +118,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
       reads = 0
       TracePoint.new(:call) { reads += 1 if _1.method_id == :fetch && _1.self.is_a?(Profiler::Directory) }.enable
       pages = Array.new(2) { get(app, "profile=list")[2][0] }
-      print_json(reads: reads, same: pages.uniq.size, rows: pages[0].scan("<tr><td").size, text: pages[0][/<p>(.*?)<\/p>/, 1], first: pages[0][/profile=([^"]+)"/, 1])
+      print_json(reads: reads, same: pages.uniq.size, rows: pages[0].scan("<tr><td").size, text: pages[0][/<p>(.*?)<\/p>/, 1], first: ids(pages[0])[0])
     RUBY
     expect(seen).to eq(reads: 100, same: 1, rows: 100, text: "121 profiles, the newest first. The newest 100 are shown.", first: "20270101T000119.000-1-00000000.pb.gz")
   end
@@ -93,7 +133,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
       get(app, "profile=cpu", "/a")
       refused = get(app, "profile=list")[1]["x-profiler-refused"]
       store.define_singleton_method(:list) { kept.keys.reverse }
-      print_json(refused: refused, none: get(middleware, "profile=list")[2][0][/<p>(.*?)<\\/p>/, 1], rows: get(app, "profile=list")[2][0].scan("GET /a").size)
+      print_json(refused: refused, none: get(middleware, "profile=list")[2][0][/<p>(.*?)<\\/p>/, 1], rows: get(app, "profile=list")[2][0].scan('class="work">GET /a').size)
     RUBY
     expect(seen).to eq(refused: "the profiles of this store cannot be listed", none: "None is kept so far.", rows: 1)
   end

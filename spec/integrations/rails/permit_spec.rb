@@ -67,6 +67,26 @@ RSpec.describe "config.profiler.permit" do
                        named: [true, false, false], stored: [3, 6], running: 0)
   end
 
+  it "shows pages under our own policy alone, where Rails has one" do
+    policy = <<~RUBY
+      config.content_security_policy { |policy| policy.default_src :self; policy.script_src :self }
+      config.content_security_policy_nonce_generator = ->(_request) { "nonce" }
+    RUBY
+    seen = members(<<~'RUBY', prepare: policy)
+      admin = Browser.new.tap { |it| it.get("/login?role=admin") }
+      id = admin.get("/page?profile=cpu")[1]["x-profiler-result"]
+      env = ->(path) { Rack::MockRequest.env_for("http://localhost#{path}", "REMOTE_ADDR" => "127.0.0.1", "HTTP_COOKIE" => admin.get("/page")[1]["set-cookie"] || admin.instance_variable_get(:@cookie)) }
+      policies = ["/page", "/page?profile=#{id}", "/page?profile=list"].map do |path|
+        MembersApp.call(env[path])[1].to_h.select { |name, _| name.downcase == "content-security-policy" }.values
+      end
+      print_json(policies)
+    RUBY
+    own, page, list = seen
+    expect(own).to match([/script-src 'self' 'nonce-nonce'/])
+    expect(page).to match([/\Adefault-src 'none'; .*sandbox allow-scripts/])
+    expect(list).to match([/\Adefault-src 'none'; .*form-action 'self'/])
+  end
+
   it "leaves no trace in response and session where it denies" do
     seen = members(<<~'RUBY')
       member = Browser.new

@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+module Profiler
+  class Middleware
+    # Says in development where the profile of a requested response is: in a line of the log, and in a browser by a link at the end
+    # of the page. The link needs no script. Its style is left out where the app has a Content-Security-Policy, so that no policy is
+    # violated.
+    class Notice
+      LENGTH = "content-length"
+      TYPE = "content-type"
+      POLICIES = %w[content-security-policy content-security-policy-report-only].freeze
+      # HTML in an encoding whose text ends in ASCII.
+      HTML = %r{\A\s*text/html\b(?!.*utf-?(?:16|32))}i.freeze
+      # Headers of responses to which no text can be added: packed, cut into chunks or ranges, and files to save.
+      FIXED = %w[content-encoding transfer-encoding content-range content-disposition rack.hijack].freeze
+      # Headers by which a browser would show this response again later, with the link to an old profile.
+      OF_CACHES = %w[etag last-modified expires].freeze
+      STYLE = ' style="position:fixed;right:8px;bottom:8px;width:auto;margin:0;z-index:2147483647;font:13px sans-serif"'
+      # Characters that stay as they are in a path.
+      PLAIN = %r{[^\w\-.~!$&'()*+,;=:@/%]}n.freeze
+      private_constant :LENGTH, :TYPE, :POLICIES, :HTML, :FIXED, :OF_CACHES, :STYLE, :PLAIN
+
+      # A body with a text after it.
+      class Extended
+        # @param body [#each] the app's
+        # @param text [String]
+        def initialize(body, text)
+          @body = body
+          @text = text
+        end
+
+        def each(&block)
+          @body.each(&block)
+          yield @text
+        end
+
+        def close
+          @body.close if @body.respond_to?(:close)
+        end
+      end
+
+      # @param parameter [String, nil] the query parameter that shows a profile; nil: no link leads to it
+      def initialize(parameter)
+        @parameter = parameter
+        @losses = Losses.new("a line about a profile was not logged")
+      end
+
+      # Writes the line to the log of Rails or Rack, or else of the server.
+      #
+      # @param id [String] of the profile
+      # @param path [String] of the request
+      def log(env, id, path)
+        where = @parameter ? "#{env["rack.url_scheme"]}://#{text(env["HTTP_HOST"].to_s)}#{link(path, id)} shows it" : "its name is #{id}"
+        line = "[profiler] profiled #{text(env["REQUEST_METHOD"].to_s)} #{text(path)}: #{where}"
+        logger = env["action_dispatch.logger"] || env["rack.logger"]
+        Callback.call(@losses) { logger ? logger.info(line) : env["rack.errors"]&.puts(line) }
+      end
+
+      # Returns the response with the link, if a browser shows it as a page.
+      #
+      # @param recording [Recording]
+      # @return [Array] a response
+      def with_link(env, response, recording, path)
+        status, headers, body = response
+        return response unless @parameter && page?(env, headers) && extensible?(body)
+
+        names = headers.to_hash.keys.to_h { |name| [name.downcase, name] }
+        html = html(link(path, recording.id), recording.seconds, names.keys.intersect?(POLICIES))
+        [status, changed(headers.dup, names, html), Array === body && body.instance_of?(Array) ? [*body, html] : Extended.new(body, html)]
+      end
+
+      private
+
+      # Browsers say that they load a page, and no other client does.
+      def page?(env, headers)
+        return false unless env["HTTP_SEC_FETCH_DEST"] == "document" && env["REQUEST_METHOD"] != "HEAD" && headers.respond_to?(:to_hash)
+
+        lower = headers.to_hash.transform_keys(&:downcase)
+        HTML.match?(lower[TYPE].to_s) && FIXED.none? { |name| lower.key?(name) }
+      end
+
+      def extensible?(body)
+        body.respond_to?(:each) && !body.respond_to?(:to_path)
+      end
+
+      def changed(headers, names, html)
+        length = names[LENGTH]
+        headers[length] = (Integer(headers[length], 10) + html.bytesize).to_s if length
+        names.values_at(*OF_CACHES).compact.each { |name| headers.delete(name) }
+        headers[names.fetch("cache-control", "cache-control")] = "no-store"
+        headers
+      end
+
+      def html(link, seconds, policy)
+        %(\n<table#{STYLE unless policy} role="presentation" align="right" border="1" cellpadding="6" bgcolor="#ffffff"><tr><td>) +
+          %(<a href="#{Html.escape(link)}" rel="nofollow noreferrer"><font color="#0b62c4">Profile of this request: #{(seconds * 1000).round} ms</font></a></table>\n)
+      end
+
+      # The address below the host. It has one slash in front, as two would be another host.
+      def link(path, id) = "#{text(path).sub(%r{\A/*}, "/")}?#{@parameter}=#{id}"
+
+      # Text of a client, without what could end a line or a link.
+      def text(path)
+        path.b.gsub(PLAIN) { |byte| format("%%%02X", byte.ord) }.force_encoding(Encoding::UTF_8)
+      end
+    end
+  end
+end
