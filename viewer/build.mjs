@@ -15,6 +15,10 @@ import esbuild from "esbuild";
 const PLACE = "<!-- PROFILE -->";
 const TARGET = ["chrome110", "firefox115", "safari16.4"];
 const MOST_BYTES = 120 * 1024; // of the page, gzipped
+// Shown until the script runs. It names what usually forbids a script, as the page itself cannot know.
+const BLOCKED =
+  "This page shows a profile, and needs JavaScript for it. It uses no network. If a server sent the page and nothing else appears here, the " +
+  "server's Content-Security-Policy header forbids the script: keep the header that profiler sets, or save the page and open the file.";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 async function page() {
@@ -47,7 +51,7 @@ ${licence()}
 </head>
 <body>
 <main id="app"></main>
-<noscript>This page shows a profile, and needs JavaScript for it. It uses no network.</noscript>
+<p class="blocked">${BLOCKED}</p>
 ${PLACE}
 <script>${script}</script>
 </body>

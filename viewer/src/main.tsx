@@ -9,6 +9,7 @@ import { twoSided } from "./model/two_sided";
 import { Failure } from "./page/page";
 import { Periods } from "./page/periods";
 import { Root } from "./page/root";
+import { capital } from "./words/words";
 
 /** Returns the text of a block of data in the page; `null` if there is no such block. */
 function textOf(id: string): string | null {
@@ -63,9 +64,10 @@ async function start(app: HTMLElement): Promise<void> {
     const model = facts.comparison ? await twoSided(facts, [file, ...others]) : new Model(await load(file), facts);
     render(<Root model={model} file={file} />, app);
   } catch (error) {
-    const text = error instanceof FormatError ? `${error.message[0]?.toUpperCase()}${error.message.slice(1)}.` : `This page failed: ${String(error)}`;
+    const text = error instanceof FormatError ? `${capital(error.message)}.` : `This page failed: ${String(error)}`;
     render(<Failure text={text} />, app);
   }
 }
 
+document.querySelector(".blocked")?.remove();
 void start(document.getElementById("app")!);

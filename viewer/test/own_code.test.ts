@@ -116,6 +116,54 @@ describe("a finding", () => {
       assert.equal((await opened.tip("Icicle", 8, BOX / 2)).name, text);
     });
   });
+
+  it("is of the whole profile on its card, too, while a part is selected", async () => {
+    await Opened.using(browser, page.htmlPath, async (opened) => {
+      const said = opened.tab.locator(".card", { hasText: "of the whole profile" });
+      assert.equal(await said.count(), 0);
+      await opened.tab.locator(".track-label").first().click();
+      await opened.settle();
+      assert.equal(await said.count(), page.facts.findings.filter((it) => it.kind !== "trust" && it.share !== null).length);
+    });
+  });
+
+  it("comes before the view on a phone, and leads to it", async () => {
+    await Opened.using(browser, page.htmlPath, async (opened) => {
+      const top = async (selector: string) => (await opened.tab.locator(selector).boundingBox())!.y;
+      assert.ok((await top(".stands-out")) < (await top(".tabs")));
+      assert.ok((await top(".taken")) > (await top(".panel")));
+      await opened.tab.locator("button.finding").first().click();
+      await opened.settle();
+      const canvas = (await opened.tab.locator(".flame canvas").boundingBox())!;
+      assert.ok(canvas.y > 0 && canvas.y + 5 * BOX < 844, `the graph begins at ${canvas.y} px`);
+      assert.deepEqual(await opened.faults(), []);
+    }, "", { viewport: { width: 390, height: 844 } });
+  });
+
+  it("says what the shares are of, where loading is left out of them", async () => {
+    const [loading, first] = [page.facts.findings.find((it) => it.kind === "loading" && it.share === null), page.facts.findings.find((it) => it.share !== null)!];
+    assert.ok(loading, page.facts.findings.map((it) => it.text).join(", "));
+    const type = page.model.profile.types.find((it) => it.name === first.type)!;
+    await Opened.using(browser, page.htmlPath, async (opened) => {
+      assert.ok((await opened.tab.locator(".base").textContent())!.includes(`the ${amount(type, Math.round(first.weight / first.share!))} of`));
+    });
+  });
+});
+
+describe("the page of an installed tool", () => {
+  it("folds the code of the tool as that of other gems, and has one colour for it", async () => {
+    const tool = await recorded("real.rb", "rdoc");
+    const { model, facts } = tool;
+    assert.equal(facts.tool, "rdoc");
+    const stacks = model.stacks(everything(model.profile));
+    const { node, folded } = model.boxes(stacks, 0, 0, new Set());
+    assert.ok([...node.keys()].some((box) => folded[box] && model.names.isOwn(stacks.tree.functions[node[box]!]!)));
+    await Opened.using(browser, tool.htmlPath, async (opened) => {
+      const words = await opened.tab.locator("[role=tabpanel] .legend li").allTextContents();
+      assert.equal(words.filter((it) => it === "rdoc").length, 1, words.join());
+      assert.equal(new Set(words).size, words.length, words.join());
+    });
+  });
 });
 
 describe("a link to the editor", () => {

@@ -1,9 +1,9 @@
-// Chains of calls that say little: each call takes nearly all the time of its caller, and none of them is the app's own code.
+// Chains of calls that say little: each call takes nearly all the time of its caller, and none of them is code of the app.
 
 import type { Names } from "./names";
 import type { Tree, Weighed } from "./tree";
 
-/** The share of the picture from which own code is folded too. */
+/** The share of the picture from which code of the app is folded too. */
 const ALL = 0.98;
 /** The share of a caller's weight from which a callee is its only one. */
 const NEARLY_ALL = 0.95;
@@ -53,11 +53,11 @@ export class Folding {
     return length < LEAST ? null : { last, next, shift };
   }
 
-  /** Returns whether a node can be part of a chain. Own code is folded only where it takes all of the picture. */
+  /** Returns whether a node can be part of a chain. The app's code is folded only where it takes all of the picture. */
   private folds(node: number, whole: number): boolean {
     const of = this.tree.functions[node]!;
     if (this.names.isLeaf(of) || this.kept.has(of) || this.matched?.[node] === 1) return false;
-    return !this.names.isOwn(of) || this.weighed.total(node) >= whole * ALL;
+    return !this.names.isApps(of) || this.weighed.total(node) >= whole * ALL;
   }
 
   /** Returns the only callee of a node, and the weight of what is to the left of it; 0 if there is none. */

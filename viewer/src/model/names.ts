@@ -86,6 +86,11 @@ export class Names {
     return this.facts.origins[of] ?? this.packageOrigins[of - this.firstPackage] ?? "synthetic";
   }
 
+  /** Returns whether a function is code of the app, and not of an installed tool. */
+  isApps(of: number): boolean {
+    return this.facts.tool === null && this.isOwn(of);
+  }
+
   /** Returns whether a function is code of the app or, in an installed tool, of the tool. */
   isOwn(of: number): boolean {
     return this.facts.classes[of] === "a";

@@ -14,7 +14,7 @@ import { Tip, type TipPlace } from "../parts/tip";
 import { CELL, fullColumn, paintHeat, paintMarkers, paintTrack, TRACK } from "../pictures/track_picture";
 import { theme } from "../pictures/theme";
 import { isComparing } from "../state/view";
-import { brief, stateWord, threadName, typeWord } from "../words/words";
+import { brief, capital, stateWord, threadName, typeWord } from "../words/words";
 
 const AXIS = 20; // px
 const NO_THREAD = -1; // the thread of markers whose thread has no sample
@@ -139,11 +139,10 @@ function StripNote({ width }: { width: number }) {
   const { sums, model, state } = useApp();
   const heat = width > 0 ? sums.heat(state.selection, columnsOf(width)) : null;
   if (!heat) return null;
-  const isTime = model.type(state.selection).unit === "nanoseconds";
-  const what = !isTime ? typeWord(model.type(state.selection).name) : heat.awake ? "work" : typeWord(model.type(state.selection).name);
+  const what = heat.awake ? "work" : typeWord(model.type(state.selection).name);
   return (
     <p class="muted strip-note">
-      A column is {duration(heat.columnNs)}, from top to bottom: no <i class="ramp" aria-hidden="true" /> most {what}. Drag to select a time.
+      A column is {duration(heat.columnNs)}, from top to bottom. {capital(what)}: none <i class="ramp" aria-hidden="true" /> most. Drag to select a time.
     </p>
   );
 }

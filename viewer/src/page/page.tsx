@@ -4,7 +4,7 @@ import { Component, type ComponentChildren } from "preact";
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import type { Model } from "../model/model";
 import { clean } from "../model/names";
-import { brief, typeWord } from "../words/words";
+import { brief, capital, typeWord } from "../words/words";
 import { ChangesTab } from "../compare/changes_tab";
 import { ChartTab } from "../tabs/chart_tab";
 import { Chips } from "./chips";
@@ -67,12 +67,12 @@ export function Page({ model, file, prefix = "", compare, above = null }: PagePr
   const [help, setHelp] = useState(false);
   const [said, say] = useState("");
   const gems = isByGem(model, store.state.view);
-  const coloring = useMemo(() => new Coloring(model.names, gems ? sums.gems(GEMS) : null), [model, gems]);
+  const coloring = useMemo(() => new Coloring(model.names, gems ? sums.gems(GEMS) : null, model.facts.tool), [model, gems]);
   const app: App = { model, sums, store, state: store.state, coloring, file, exported, openMenu, say, compare: compare ?? null };
   useEffect(() => store.watch(() => changed(0)), [store]);
   useEffect(() => () => store.close(), [store]);
   const type = typeWord(model.type(store.state.selection).name);
-  useEffect(() => void (document.title = `${type[0]!.toUpperCase()}${type.slice(1)}: ${brief(clean(model.facts.title))} - profiler`), [type, model]);
+  useEffect(() => void (document.title = `${capital(type)}: ${brief(clean(model.facts.title))} - profiler`), [type, model]);
   useEffect(() => {
     const failed = (event: ErrorEvent) => say(`This page failed: ${event.message}`);
     addEventListener("error", failed);

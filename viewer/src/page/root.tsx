@@ -6,6 +6,7 @@ import type { Model } from "../model/model";
 import { FormatError } from "../model/protobuf";
 import { twoFiles } from "../model/two_sided";
 import { Page } from "./page";
+import { capital } from "../words/words";
 
 export function Root({ model, file }: { model: Model; file: Uint8Array<ArrayBuffer> }) {
   const [compared, setCompared] = useState<Model | null>(null);
@@ -24,7 +25,7 @@ export function Root({ model, file }: { model: Model; file: Uint8Array<ArrayBuff
       say("");
       location.hash = "";
     } catch (error) {
-      say(error instanceof FormatError ? `${error.message[0]!.toUpperCase()}${error.message.slice(1)}.` : `${other.name} cannot be read: ${String(error)}`);
+      say(error instanceof FormatError ? `${capital(error.message)}.` : `${other.name} cannot be read: ${String(error)}`);
     }
   };
   useEffect(() => {

@@ -13,7 +13,7 @@ import { delta, ratio, value } from "../compare/difference_words";
 import { isPart, isShown, pathOf, searchFor, selectionOf } from "../state/findings";
 import { copy } from "../parts/export";
 import { editorLink } from "../words/editor";
-import { brief } from "../words/words";
+import { brief, capital, typeWord } from "../words/words";
 
 const TRUST = "trust"; // the kind of findings on how far numbers can be trusted
 
@@ -25,27 +25,46 @@ export function Sidebar() {
   const [findings, notes] = [facts.findings.filter((it) => it.kind !== TRUST), facts.findings.filter((it) => it.kind === TRUST)];
   return model.isTwoSided ? <ChangesSidebar /> : (
     <aside class="sidebar" aria-label="Findings" tabIndex={0}>
-      <Hottest />
-      <h2>What stands out{isPart(state.selection) && " in the whole profile"}</h2>
-      {findings.length === 0 && <p class="muted">Nothing stands out.</p>}
-      <ul class="findings">
-        {findings.map((it) => (
-          <FindingCard key={it.text} finding={it} />
-        ))}
-      </ul>
-      <h2>How it was taken</h2>
-      <ul class="sentences">
-        {notes.map((it) => (
-          <li key={it.text} class="note">
-            {capital(brief(clean(it.text)))}.
-          </li>
-        ))}
-        {facts.header.map((it) => (
-          <li key={it}>{it}</li>
-        ))}
-      </ul>
-      <p class="muted version">profiler {facts.version}</p>
+      <section class="stands-out">
+        <Hottest />
+        <h2>What stands out{isPart(state.selection) && " in the whole profile"}</h2>
+        {findings.length === 0 && <p class="muted">Nothing stands out.</p>}
+        <Base findings={findings} />
+        <ul class="findings">
+          {findings.map((it) => (
+            <FindingCard key={it.text} finding={it} />
+          ))}
+        </ul>
+      </section>
+      <section class="taken">
+        <h2>How it was taken</h2>
+        <ul class="sentences">
+          {notes.map((it) => (
+            <li key={it.text} class="note">
+              {capital(brief(clean(it.text)))}.
+            </li>
+          ))}
+          {facts.header.map((it) => (
+            <li key={it}>{it}</li>
+          ))}
+        </ul>
+        <p class="muted version">profiler {facts.version}</p>
+      </section>
     </aside>
+  );
+}
+
+/** Says what the shares are of, where loading is left out of them. */
+function Base({ findings }: { findings: readonly Finding[] }) {
+  const { types } = useApp().model.profile;
+  const isLeftOut = findings.some((it) => it.kind === "loading" && it.share === null);
+  const first = findings.find((it) => it.share !== null && it.share > 0);
+  const type = types.find((it) => it.name === first?.type);
+  if (!isLeftOut || !first || !type) return null;
+  return (
+    <p class="muted base">
+      Shares are of the {amount(type, Math.round(first.weight / first.share!))} of {typeWord(type.name)} without loading.
+    </p>
   );
 }
 
@@ -127,10 +146,12 @@ function FindingCard({ finding }: { finding: Finding }) {
       <span>
         {brief(clean(finding.text))}
         {place !== "" && <small>{brief(clean(place))}</small>}
+        {isPart(state.selection) && finding.share !== null && <small>of the whole profile</small>}
       </span>
     </>
   );
   const choose = () => {
+    showPanel();
     if (shown || !selection) return store.put({ selection: everything(model.profile), view: { ...state.view, zoom: [] } }, "");
     store.put({ selection, view: { ...state.view, tab: "graph", shape: "icicle", zoom: pathOf(finding.function, selection, sums) } }, "");
   };
@@ -166,6 +187,11 @@ function FindingActions({ finding }: { finding: Finding }) {
   );
 }
 
+/** Scrolls to the view, which is below the findings on a small screen. */
+function showPanel(): void {
+  document.querySelector("#panel")?.scrollIntoView({ block: "nearest" });
+}
+
 const MOST_HOTTEST = 3;
 
 /** The functions with most of the selection, if that is a part of the profile: findings are those of the whole. */
@@ -185,6 +211,7 @@ function Hottest() {
           const search = searchFor(of, model);
           const isChosen = selection.search === search;
           const choose = () => {
+            showPanel();
             const next = { ...selection, search: isChosen ? "" : search };
             store.put({ selection: next, view: { ...state.view, tab: "graph", shape: "icicle", zoom: isChosen ? [] : pathOf(of, next, sums) } }, "");
           };
@@ -203,8 +230,4 @@ function Hottest() {
       </ul>
     </>
   );
-}
-
-function capital(text: string): string {
-  return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
 }

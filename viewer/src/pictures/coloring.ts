@@ -10,14 +10,18 @@ export const GEMS = 6;
 export type Kind = Origin | `package-${number}`;
 
 export class Coloring {
-  /** Colours functions. @param gems the packages that have a colour of their own; `null` colours by owner */
+  /**
+   * Colours functions. @param gems the packages that have a colour of their own; `null` colours by owner
+   * @param tool the package that counts as the app, if there is one
+   */
   constructor(
     private readonly names: Names,
     readonly gems: readonly string[] | null,
+    private readonly tool: string | null,
   ) {}
 
   kind(of: number): Kind {
-    if (this.names.isOwn(of)) return "app";
+    if (this.names.isOwn(of) || (this.gems !== null && this.tool !== null && this.names.package(of) === this.tool)) return "app";
     const place = this.gems?.indexOf(this.names.package(of)) ?? -1;
     return place >= 0 ? `package-${place}` : this.names.origin(of);
   }

@@ -194,7 +194,7 @@ export class Sums {
     const sites = model.owners([], "code");
     model.rowWeights(everything(model.profile)).forEach((weight, row) => {
       const name = sites[row]! < 0 || model.names.isOwn(sites[row]!) ? "" : model.names.package(sites[row]!);
-      if (weight > 0 && name !== "") weights.set(name, (weights.get(name) ?? 0) + weight);
+      if (weight > 0 && name !== "" && name !== model.facts.tool) weights.set(name, (weights.get(name) ?? 0) + weight);
     });
     return [...weights].sort((one, other) => other[1] - one[1]).slice(0, most).map(([name]) => name);
   }

@@ -54,6 +54,10 @@ export function brief(text: string): string {
   return text.length <= MOST_LETTERS ? text : `${text.slice(0, MOST_LETTERS)}…`;
 }
 
+export function capital(text: string): string {
+  return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
+}
+
 export function stateWord(state: string): string {
   return STATE_WORDS[state] ?? state;
 }
