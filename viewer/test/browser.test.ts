@@ -204,7 +204,7 @@ describe("keys", () => {
       await opened.tab.locator(".track-label", { hasText: "worker 0" }).click();
       await names("Flame chart", ".chart", ".chart [aria-live]");
       await names("Top", "[aria-label=Functions]", ".table-row.active .cell-name");
-      await names("Call tree", ".tree", ".table-row.active .cell-name");
+      await names("Call tree", "[aria-label='Call tree']", ".table-row.active .cell-name");
     });
   });
 

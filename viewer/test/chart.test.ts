@@ -13,7 +13,7 @@ import { allStacks } from "../src/model/stacks";
 import { everything } from "../src/model/selection";
 import { chart } from "../src/model/time";
 import { launch, Opened } from "./browser";
-import { recorded } from "./page";
+import { kept, recorded } from "./page";
 
 const MS = 1e6;
 
@@ -75,6 +75,18 @@ describe("a call in the flame chart", () => {
     const ticks = [[1, "a"], [2, "a"], [3, "a"], [4, "a"]] as const;
     assert.deepEqual(calls(profileOf(ticks, [marker(0, 2), marker(2, 4)]), 4), [[0, 2], [2, 4]]);
     assert.deepEqual(calls(profileOf(ticks, [marker(0, 2, -1)]), 4), [[0, 4]]);
+  });
+});
+
+describe("the thread that the chart begins with", () => {
+  it("is the one that worked most, not one that waited", async () => {
+    const browser = await launch();
+    const page = await kept("shop.pb.gz");
+    await Opened.using(browser, page.htmlPath, async (opened) => {
+      await opened.show("Flame chart");
+      assert.match((await opened.tab.getByTitle("Threads of the chart").textContent())!, /^indexer/);
+    });
+    await browser.close();
   });
 });
 

@@ -7,6 +7,7 @@ import type { Browser } from "playwright-core";
 
 import { waiterName, waitsOf } from "../src/model/gvl";
 import { Model } from "../src/model/model";
+import { oldRuby } from "../src/model/ruby";
 import { everything } from "../src/model/selection";
 import { duration } from "../src/model/units";
 import { launch, Opened } from "./browser";
@@ -120,5 +121,9 @@ describe("the tab of the GVL", () => {
     const without = { ...page.model.profile, types: page.model.profile.types.filter((it) => it.name !== "gvl_blame"), rows: { ...page.model.profile.rows, weights: page.model.profile.rows.weights.filter((_, at) => at !== store) } };
     const all = everything(page.model.profile);
     assert.ok(tabsOf(page.model, all).includes("gvl") && !tabsOf(new Model(without, page.model.facts), all).includes("gvl"));
+    const header = page.model.facts.header.map((it) => it.replace(/^ruby: ruby [\d.]+/, "ruby: ruby 3.1.2"));
+    assert.ok(tabsOf(new Model(without, { ...page.model.facts, header }), all).includes("gvl"), "and there it says from which Ruby on it has data");
+    assert.equal(oldRuby({ ...page.model.facts, header }), "3.1");
+    assert.equal(oldRuby(page.model.facts), null);
   });
 });

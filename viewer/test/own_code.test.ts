@@ -140,6 +140,17 @@ describe("a finding", () => {
     }, "", { viewport: { width: 390, height: 844 } });
   });
 
+  it("leaves its place to the notes on trust where nothing stands out", async () => {
+    const trust = { ...page.facts.findings[0]!, kind: "trust", text: "used the CPU for 1 ms of 3 s: mode wall shows the rest", share: null };
+    const facts = JSON.stringify({ ...page.facts, findings: [trust] }).replaceAll("<", "\\u003c");
+    const path = `${page.htmlPath}.none.html`;
+    writeFileSync(path, page.html.replace(/(id="facts">)[^<]*/, (_, head: string) => head + facts));
+    await Opened.using(browser, path, async (opened) => {
+      assert.match((await opened.tab.locator(".stands-out").textContent())!, /Nothing stands out\.Used the CPU for 1 ms of 3 s: mode wall shows the rest\.$/);
+      assert.equal(await opened.tab.locator(".taken .notes").count(), 0);
+    });
+  });
+
   it("says what the shares are of, where loading is left out of them", async () => {
     const [loading, first] = [page.facts.findings.find((it) => it.kind === "loading" && it.share === null), page.facts.findings.find((it) => it.share !== null)!];
     assert.ok(loading, page.facts.findings.map((it) => it.text).join(", "));

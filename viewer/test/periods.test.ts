@@ -6,10 +6,11 @@ import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 
 import { grid } from "../src/model/days";
+import { HEAP, kindsOf, layers, NONE, sumsOf } from "../src/model/over_time";
 import { amount, percent } from "../src/model/units";
 import { delta, ratio, value } from "../src/compare/difference_words";
 import { launch, Opened } from "./browser";
-import { diff, directory, report, versions, type TwoSided, said } from "./page";
+import { by, diff, directory, recorded, report, versions, type TwoSided, said } from "./page";
 
 const MINUTE = 60_000;
 const CPU = { name: "cpu", unit: "nanoseconds" };
@@ -106,5 +107,45 @@ describe("the page of a directory", () => {
     await opened.tab.getByRole("application", { name: /arrow keys walk/ }).waitFor();
     assert.deepEqual(opened.wrong, []);
     await opened.close();
+  });
+
+  it("shows the live heap over all periods, by place, and opens one of them", async () => {
+    const { files, htmlPath } = directory(await versions("growing.rb"), 6);
+    const opened = await Opened.at(browser, htmlPath, "", { timezoneId: "UTC" });
+    await opened.tab.getByRole("button", { name: "Live heap", exact: true }).click();
+    const stack = opened.tab.locator(".over-time canvas");
+    const { width } = (await stack.boundingBox())!;
+    const place = (at: number) => ({ x: 96 + ((width - 96) * (at + 0.5)) / files.length, y: 100 });
+    const bytes = { name: "", unit: "bytes" };
+    for (const [at, file] of files.entries()) {
+      await stack.hover({ position: place(at) });
+      const all = report(file, "--type", "inuse_space").top.reduce((sum, it) => sum + it.self, 0);
+      const rows = await opened.tab.locator(".tip dl > div").evaluateAll((found) => found.map((it) => it.textContent!));
+      assert.equal(rows[0], `in all${amount(bytes, all)}`);
+      assert.ok(rows.some((it) => it.startsWith("Journal#note")), rows.join());
+    }
+    assert.deepEqual(await opened.faults(), []);
+    await stack.click({ position: place(4) });
+    await opened.tab.getByRole("heading", { name: "Nov 26 00:04 to 00:05" }).waitFor();
+    assert.deepEqual(opened.wrong, []);
+    await opened.close();
+  });
+});
+
+describe("weights over all periods", () => {
+  it("are those of a label in the report", async () => {
+    const page = await recorded("queries.rb");
+    for (const label of kindsOf(page.model).filter((it) => it !== HEAP)) {
+      const expected = new Map(by(page.file, label, "--type", "cpu").filter((it) => it.weight > 0).map((it) => [it.value ?? NONE, it.weight]));
+      assert.ok(expected.size > 0);
+      assert.deepEqual(new Map([...sumsOf(page.model, label)].sort()), new Map([...expected].sort()), label);
+    }
+  });
+
+  it("have the largest names as layers, and the others in one", () => {
+    const periods = [new Map([["a", 1], ["b", 5]]), new Map([["c", 4], ["d", 2], ["b", 1]]), new Map()];
+    const { names, weights, totals } = layers(periods, 2);
+    assert.deepEqual([names, weights.map((it) => [...it]), [...totals]], [["b", "c", "others"], [[5, 1, 0], [0, 4, 0], [1, 2, 0]], [6, 7, 0]]);
+    assert.deepEqual(layers(periods, 4).names, ["b", "c", "d", "a"]);
   });
 });

@@ -1,7 +1,7 @@
 // The tab of the differential flame graph.
 
 import { useMemo, useRef } from "preact/hooks";
-import { expression, matches, weightUnder } from "../model/search";
+import { weightUnder } from "../model/search";
 import { CompareBar, DifferenceLegend } from "./compare_bar";
 import { Segments } from "../parts/segments";
 import { useApp } from "../state/context";
@@ -28,8 +28,7 @@ export function DifferenceTab() {
   const shown = absolute ? weights : shares;
   const graph = useMemo((): Graph => {
     const { tree } = shown;
-    const search = expression(selection.search);
-    const functions = search && matches(search, model.names);
+    const functions = sums.matches(selection);
     const matched = functions && Uint8Array.from({ length: tree.count }, (_, node) => (node === 0 ? 0 : functions[tree.functions[node]!]!));
     return {
       stacks: { tree, weighed: shown[widths], matched, found: matched ? weightUnder(shown[widths], matched) : 0 },

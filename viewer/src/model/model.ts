@@ -2,6 +2,7 @@
 // only what depends on it: time changes the weights, a transform the stacks.
 
 import { changes, Comparison, isWhole, type Change, type Side, type SideWeights } from "./comparison";
+import { Cache } from "./cache";
 import type { Facts } from "./facts";
 import { boxes, type Boxes } from "./flame";
 import { Folding } from "./folds";
@@ -39,13 +40,13 @@ export type Direction = "down" | "up" | { readonly callees: number } | { readonl
 
 export class Model {
   readonly names: Names;
-  private readonly trees = new Memory<Tree>(12);
-  private readonly tops = new Memory<Top>(1);
+  private readonly trees = new Cache(12);
+  private readonly tops = new Cache(1);
   private readonly weights: Weights;
-  private readonly selected = new Memory<Uint8Array>(16);
-  private readonly searched = new Memory<Matched>(4);
-  private readonly inMarkers = new Memory<Uint8Array>(4);
-  private readonly owned = new Memory<Int32Array>(4);
+  private readonly selected = new Cache(16);
+  private readonly searched = new Cache(4);
+  private readonly inMarkers = new Cache(4);
+  private readonly owned = new Cache(4);
   /** The functions that findings name. */
   private readonly named: ReadonlySet<number>;
 
@@ -72,7 +73,7 @@ export class Model {
   rows(selection: Selection): Uint8Array {
     const { threads, states, labels, idle, type, transforms, side } = selection;
     const key = JSON.stringify([side, threads && [...threads], states && [...states], [...labels].map(([name, values]) => [name, ...values]), idle, type, transforms]);
-    return this.selected.of(key, () => {
+    return this.selected.of(key, "", () => {
       const rows = selectedRows(this.profile, this.facts, selection);
       const { rowNode } = this.tree(transforms);
       const runs = this.facts.comparison?.runs;
@@ -84,7 +85,7 @@ export class Model {
   /** Returns whether each event is in a selected marker; `null` if no marker is selected. */
   only({ within }: Selection): Uint8Array | null {
     if (!within || !this.profile.timeline) return null;
-    return this.inMarkers.of(JSON.stringify(within), () => eventsWithin(this.profile, within));
+    return this.inMarkers.of(JSON.stringify(within), "", () => eventsWithin(this.profile, within));
   }
 
   /** Returns the weight of each row under the selection. */
@@ -111,7 +112,7 @@ export class Model {
     const tree = this.tree(selection.transforms, direction);
     const weights = this.rowWeights(selection);
     const weighed = tree.weigh(weights);
-    const matched = this.matched(selection.search, tree);
+    const matched = this.matched(selection, tree, direction);
     if (!matched) return { tree, weighed, matched: null, found: 0 };
     let found = 0;
     for (let row = 0; row < weights.length; row++) if (tree.rowNode[row]! > 0 && matched.inside[tree.rowNode[row]!]) found += weights[row]!;
@@ -136,12 +137,12 @@ export class Model {
       site: [(it: number) => names.isOwn(it), (it: number) => names.isSite(it)],
       code: [(it: number) => names.isSite(it)],
     };
-    return this.owned.of(JSON.stringify([of, transforms]), () => owners(this.tree(transforms), names, kinds[of]));
+    return this.owned.of(JSON.stringify([of, transforms]), "", () => owners(this.tree(transforms), names, kinds[of]));
   }
 
   top(selection: Selection, order: TopOrder): TopRow[] {
     const { tree, weighed } = this.stacks(selection);
-    return this.tops.of("", () => new Top(tree, this.names), tree).rows(weighed, order);
+    return this.tops.of(tree, "", () => new Top(tree, this.names)).rows(weighed, order);
   }
 
   /** Returns the boxes of a flame graph. @param opened the first nodes of chains that are not folded; `null` folds none */
@@ -226,7 +227,7 @@ export class Model {
   }
 
   private tree(transforms: readonly Transform[], direction: Direction = "down"): Tree {
-    return this.trees.of(JSON.stringify([transforms, direction]), () => {
+    return this.trees.of(JSON.stringify([transforms, direction]), "", (): Tree => {
       if (direction === "up") return inverted(this.tree(transforms), this.names);
       if (direction !== "down") {
         const of = "callees" in direction ? direction.callees : direction.callers;
@@ -240,19 +241,19 @@ export class Model {
   /** Returns whether the stack of each row has a function that matches the search. */
   private lit(selection: Selection): Uint8Array | null {
     const tree = this.tree(selection.transforms);
-    const matched = this.matched(selection.search, tree);
+    const matched = this.matched(selection, tree, "down");
     return matched && Uint8Array.from(tree.rowNode, (node) => (node < 0 ? 0 : matched.inside[node]!));
   }
 
-  private matched(text: string, tree: Tree): Matched | null {
+  private matched({ search: text, transforms }: Selection, tree: Tree, direction: Direction): Matched | null {
     const search = expression(text);
     if (!search) return null;
-    return this.searched.of(text, () => {
+    return this.searched.of(JSON.stringify([text, transforms, direction]), "", (): Matched => {
       const functions = matches(search, this.names);
       const own = new Uint8Array(tree.count);
       for (let node = 1; node < tree.count; node++) own[node] = functions[tree.functions[node]!]!;
       return { own, inside: under(tree, own) };
-    }, tree);
+    });
   }
 }
 
@@ -260,20 +261,4 @@ export class Model {
 function rangeOf({ range, against }: Selection, side: Side): Range {
   const [earlier, later] = range!.from <= against!.from ? [range!, against!] : [against!, range!];
   return side === "before" ? earlier : later;
-}
-
-/** A cache of the last computed values by key, valid for as long as `basis` is the same object. */
-class Memory<Value> {
-  private readonly kept = new Map<string, { value: Value; basis: unknown }>();
-
-  constructor(private readonly most: number) {}
-
-  of(key: string, compute: () => Value, basis: unknown = null): Value {
-    const known = this.kept.get(key);
-    const value = known && known.basis === basis ? known.value : compute();
-    this.kept.delete(key);
-    this.kept.set(key, { value, basis });
-    if (this.kept.size > this.most) this.kept.delete(this.kept.keys().next().value!);
-    return value;
-  }
 }

@@ -3,7 +3,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { grid, type Grid } from "../model/days";
 import type { Facts, IndexFacts, PeriodPart, PeriodProcess } from "../model/facts";
+import type { Model } from "../model/model";
 import { clean } from "../model/names";
+import { NONE, sumsOf } from "../model/over_time";
 import { duration, percent } from "../model/units";
 import { usePaint, useSize } from "../parts/hooks";
 import { widthOf } from "../pictures/lettering";
@@ -11,11 +13,15 @@ import { Tip, type TipPlace, type TipText } from "../parts/tip";
 import { onRamp, type Theme } from "../pictures/theme";
 import type { Surface } from "../pictures/surface";
 import { brief } from "../words/words";
+import { OverTime } from "./over_time";
+import { clock, day, spanText } from "./times";
 
 const ROW = 16; // px
 const AXIS = 20; // px
 const HOUR = 3_600_000; // ms
 const LABEL = 96; // px in front of the cells
+const REST_MS = 150; // from which a pointer rests
+const MOST_WORK = 3;
 
 /** A period that is shown, and the one that it is compared with. */
 export interface Shown {
@@ -23,7 +29,14 @@ export interface Shown {
   readonly before: number | null;
 }
 
-export function Days({ index, open, factsOf }: { index: IndexFacts; open: (shown: Shown) => void; factsOf: (part: number) => Promise<Facts> }) {
+interface DaysProps {
+  readonly index: IndexFacts;
+  readonly open: (shown: Shown) => void;
+  readonly factsOf: (part: number) => Promise<Facts>;
+  readonly modelOf: (part: number) => Promise<Model>;
+}
+
+export function Days({ index, open, factsOf, modelOf }: DaysProps) {
   const [marked, mark] = useState<number | null>(null);
   const { processes, parts } = index.periods;
   const choose = (part: number, compare: boolean) => {
@@ -55,7 +68,7 @@ export function Days({ index, open, factsOf }: { index: IndexFacts; open: (shown
           </li>
         </ul>
         {busiestFirst(processes).map((it) => (
-          <ProcessMap key={it.pid} process={it} index={index} marked={marked} choose={choose} factsOf={factsOf} />
+          <ProcessMap key={it.pid} process={it} index={index} marked={marked} choose={choose} factsOf={factsOf} modelOf={modelOf} />
         ))}
       </div>
     </div>
@@ -79,9 +92,10 @@ interface MapProps {
   readonly marked: number | null;
   readonly choose: (part: number, compare: boolean) => void;
   readonly factsOf: (part: number) => Promise<Facts>;
+  readonly modelOf: (part: number) => Promise<Model>;
 }
 
-function ProcessMap({ process, index, marked, choose, factsOf }: MapProps) {
+function ProcessMap({ process, index, marked, choose, factsOf, modelOf }: MapProps) {
   const map = useMemo(() => grid(process), [process]);
   const own = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -99,10 +113,12 @@ function ProcessMap({ process, index, marked, choose, factsOf }: MapProps) {
     const cell = row * map.columns + column;
     return row < map.rows && column >= 0 && column < map.columns && (map.part[cell] ?? -1) >= 0 ? cell : -1;
   };
-  const lead = useLead(lit < 0 ? -1 : map.part[lit]!, factsOf);
+  const lead = useLead(lit < 0 ? -1 : map.part[lit]!, factsOf, modelOf);
+  const places = useMemo(() => index.periods.parts.flatMap((it, at) => (index.periods.processes[it.process] === process ? [at] : [])), [index, process]);
   const text = (cell: number): TipText => {
     const tip = cellText(index, map, cell);
-    return lead.part === map.part[cell] && lead.text !== "" ? { ...tip, place: lead.text } : tip;
+    if (lead.part !== map.part[cell]) return tip;
+    return { ...tip, rows: [...tip.rows, ...lead.rows], ...(lead.text === "" ? {} : { place: lead.text }) };
   };
   const keyed = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -map.columns, ArrowDown: map.columns };
@@ -150,27 +166,48 @@ function ProcessMap({ process, index, marked, choose, factsOf }: MapProps) {
         {current >= 0 && `${text(current).title}, ${text(current).rows.map(([key, value]) => `${key} ${value}`).join(", ")}`}
       </p>
       <Tip tip={tip && { ...tip, ...text(tip.cell) }} />
+      <OverTime name={name} places={places} parts={index.periods.parts} modelOf={modelOf} open={(part) => choose(part, false)} />
     </section>
   );
 }
 
-/** Returns the first finding of a period, once its facts are read: empty until then. */
-function useLead(part: number, factsOf: (part: number) => Promise<Facts>): { readonly part: number; readonly text: string } {
-  const [lead, setLead] = useState({ part: -1, text: "" });
+interface Lead {
+  readonly part: number;
+  readonly text: string;
+  readonly rows: readonly (readonly [name: string, value: string])[];
+}
+
+/** Returns the first finding of a period and its heaviest endpoints or jobs, once they are read: empty until then. */
+function useLead(part: number, factsOf: MapProps["factsOf"], modelOf: MapProps["modelOf"]): Lead {
+  const [lead, setLead] = useState<Lead>({ part: -1, text: "", rows: [] });
   useEffect(() => {
     if (part < 0) return;
     let wanted = true;
+    let text = "";
     factsOf(part).then(
       ({ findings }) => {
         const first = findings.find((it) => it.kind !== "trust");
         const share = first && first.share !== null ? `${percent(first.share, 1)} ` : "";
-        if (wanted) setLead({ part, text: first ? brief(clean(`${share}${first.text}`)) : "" });
+        text = first ? brief(clean(`${share}${first.text}`)) : "";
+        if (wanted) setLead({ part, text, rows: [] });
       },
       () => {}, // a damaged period says so when it is opened
     );
-    return () => void (wanted = false);
+    // A pointer that only passes reads no profile.
+    const timer = setTimeout(() => modelOf(part).then((model) => wanted && setLead({ part, text, rows: work(model) }), () => {}), REST_MS);
+    return () => (clearTimeout(timer), void (wanted = false));
   }, [part]);
   return lead;
+}
+
+/** Returns the endpoints or jobs with most time, and their shares. */
+function work(model: Model): [string, string][] {
+  for (const label of ["endpoint", "job"]) {
+    const sums = [...sumsOf(model, label)].filter(([name]) => name !== NONE);
+    const all = [...sumsOf(model, label).values()].reduce((one, other) => one + other, 0);
+    if (sums.length > 0) return sums.sort((one, other) => other[1] - one[1]).slice(0, MOST_WORK).map(([name, weight]) => [brief(name), percent(weight, all)]);
+  }
+  return [];
 }
 
 function paint(surface: Surface, theme: Theme, map: Grid, width: number, lit: number, marked: number | null): void {
@@ -218,19 +255,4 @@ function rowLabel(map: Grid, row: number): string {
   if (map.rowMs > HOUR) return day(at);
   // The date is shown at the first hour of each day.
   return row === 0 || clock(at) === "00:00" ? `${day(at)} ${clock(at)}` : clock(at);
-}
-
-const local = (part: number) => part - new Date(part).getTimezoneOffset() * 60_000;
-
-/** Formats the time of a period: `Nov 27 12:00 to 12:10`. */
-export function spanText({ from, to }: PeriodPart): string {
-  return `${day(local(from))} ${clock(local(from))} to ${clock(local(to))}`;
-}
-
-function clock(ms: number): string {
-  return new Date(ms).toISOString().slice(11, 16);
-}
-
-function day(ms: number): string {
-  return new Date(ms).toLocaleDateString("en", { month: "short", day: "numeric", timeZone: "UTC" });
 }

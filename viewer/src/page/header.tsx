@@ -46,13 +46,17 @@ function Search() {
   const { model, sums, store, state } = useApp();
   const { selection } = state;
   const input = useRef<HTMLInputElement>(null);
-  const timer = useRef(0);
+  const timer = useRef(0); // 0 while nothing is being typed
   useEffect(() => {
-    if (input.current && input.current.value !== selection.search) input.current.value = selection.search;
+    // On a busy machine, the search of a part may be shown while the rest is being typed.
+    if (timer.current === 0 && input.current!.value !== selection.search) input.current!.value = selection.search;
   }, [selection.search]);
   const typed = () => {
     clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => store.select({ search: input.current!.value }, "search"), SEARCH_MS);
+    timer.current = window.setTimeout(() => {
+      timer.current = 0;
+      store.select({ search: input.current!.value }, "search");
+    }, SEARCH_MS);
   };
   const isBoth = isComparing(shownTab(model, state));
   const sides = isBoth ? sums.foundOnSides(selection) : null;

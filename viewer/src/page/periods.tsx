@@ -6,8 +6,9 @@ import type { Facts, IndexFacts } from "../model/facts";
 import { Model } from "../model/model";
 import { FormatError } from "../model/protobuf";
 import { twoFiles, type Opened } from "../model/two_sided";
-import { Days, spanText, type Shown } from "./days";
+import { Days, type Shown } from "./days";
 import { Failure, Page } from "./page";
+import { spanText } from "./times";
 
 /** Returns the bytes of a block of the page. */
 export type Block = (id: string) => Uint8Array<ArrayBuffer>;
@@ -26,6 +27,7 @@ export function Periods({ index, block }: { index: IndexFacts; block: Block }) {
     read.current.set(part, known);
     return known;
   };
+  const modelOf = async (part: number) => new Model(await load(block(`period-${part}`)), await factsOf(part));
   const [loaded, setLoaded] = useState<Loaded | string | null>(null);
   useEffect(() => {
     const moved = () => setShown((it) => {
@@ -45,7 +47,7 @@ export function Periods({ index, block }: { index: IndexFacts; block: Block }) {
     );
     return () => void (wanted = false);
   }, [shown]);
-  if (!shown) return <Days index={index} factsOf={factsOf} open={(it) => void (location.hash = wordsOf(it))} />;
+  if (!shown) return <Days index={index} factsOf={factsOf} modelOf={modelOf} open={(it) => void (location.hash = wordsOf(it))} />;
   if (typeof loaded === "string") return <Failure text={loaded} />;
   if (loaded === null || loaded.shown !== shown) return <p class="empty">Reading the period.</p>;
   return <Page key={wordsOf(shown)} model={loaded.model} file={loaded.file} prefix={wordsOf(shown)} above={<PeriodBar index={index} shown={shown} />} />;

@@ -29,6 +29,7 @@ export function Sidebar() {
         <Hottest />
         <h2>What stands out{isPart(state.selection) && " in the whole profile"}</h2>
         {findings.length === 0 && <p class="muted">Nothing stands out.</p>}
+        {findings.length === 0 && <Notes notes={notes} />}
         <Base findings={findings} />
         <ul class="findings">
           {findings.map((it) => (
@@ -38,12 +39,8 @@ export function Sidebar() {
       </section>
       <section class="taken">
         <h2>How it was taken</h2>
+        {findings.length > 0 && <Notes notes={notes} />}
         <ul class="sentences">
-          {notes.map((it) => (
-            <li key={it.text} class="note">
-              {capital(brief(clean(it.text)))}.
-            </li>
-          ))}
           {facts.header.map((it) => (
             <li key={it}>{it}</li>
           ))}
@@ -51,6 +48,18 @@ export function Sidebar() {
         <p class="muted version">profiler {facts.version}</p>
       </section>
     </aside>
+  );
+}
+
+/** How far numbers can be trusted. Without a finding, that is what to read first. */
+function Notes({ notes }: { notes: readonly Finding[] }) {
+  if (notes.length === 0) return null;
+  return (
+    <ul class="sentences notes">
+      {notes.map((it) => (
+        <li key={it.text}>{capital(brief(clean(it.text)))}.</li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,7 +1,8 @@
 // A table of any rows, of which only those on screen are elements.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, HTMLAttributes } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
+import { matchStep, nextMatch } from "../words/matches";
 import { useNarrow } from "./hooks";
 import { menuPlace, nextPlace, reveal, topOf, useRows } from "./table_parts";
 
@@ -14,6 +15,10 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Whether the column needs a wide screen. */
   readonly wide?: boolean;
+  /** The content of the heading, in place of the name. */
+  readonly head?: ComponentChildren;
+  /** The order of the rows, if they can be sorted by the column. */
+  readonly sort?: "ascending" | "descending" | "none";
 }
 
 export interface GridProps<Row> {
@@ -21,61 +26,83 @@ export interface GridProps<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
+  readonly role?: "grid" | "treegrid";
   /** Returns whether a row is open or chosen. */
   readonly isMarked?: (row: Row) => boolean;
+  /** Returns whether the search matches a row. The keys n and N step through these, or call `onMatch`. */
+  readonly isLit?: (row: Row) => boolean;
+  readonly onMatch?: (step: 1 | -1) => void;
+  /** Returns further attributes of a row. */
+  readonly attributes?: (row: Row) => HTMLAttributes<HTMLDivElement>;
   readonly onOpen?: (row: Row, several: boolean) => void;
   readonly onMenu?: (row: Row, x: number, y: number) => void;
+  /** Performs the action of another key; returns false if it has none. */
+  readonly onKey?: (key: string, row: Row, place: number) => boolean;
   /** The place of the first row to show. */
   readonly start?: number;
+  /** The place from which keys move, if the owner of the table keeps it; it stays on screen. */
+  readonly at?: number;
+  readonly onAt?: (place: number) => void;
 }
 
-export function Grid<Row>({ label, rows, columns: all, keyOf, isMarked, onOpen, onMenu, start = 0 }: GridProps<Row>) {
+export function Grid<Row>({ label, rows, columns: all, keyOf, role = "grid", isMarked, isLit, onMatch, attributes, onOpen, onMenu, onKey, start = 0, at: kept, onAt }: GridProps<Row>) {
   const { scroller, height, first, end } = useRows(rows.length);
-  const [at, setAt] = useState(start);
+  const [own, setOwn] = useState(start);
+  const [at, setAt] = [kept ?? own, onAt ?? setOwn];
   useLayoutEffect(() => {
-    setAt(start);
+    setOwn(start);
     if (scroller.current && start > 0) scroller.current.scrollTop = Math.max(0, topOf(start) - height / 3);
   }, [start, label, height > 0]);
+  useLayoutEffect(() => {
+    if (kept !== undefined) reveal(scroller.current!, kept);
+  }, [kept]);
   const narrow = useNarrow();
   const columns = narrow ? all.filter((it) => !it.wide) : all;
   const id = label.replace(/\W+/g, "-");
   const template = { gridTemplateColumns: columns.map((it) => it.width).join(" ") };
+  const go = (place: number) => {
+    setAt(place);
+    reveal(scroller.current!, place);
+  };
   const keyed = (event: KeyboardEvent) => {
     if (event.target !== scroller.current || event.ctrlKey || event.metaKey || event.altKey) return;
     const next = nextPlace(event.key, at, rows.length, height);
     const row = rows[at];
-    if (next !== null) {
-      setAt(next);
-      reveal(scroller.current!, next);
-    } else if (event.key === "Enter" && row && onOpen) onOpen(row, event.shiftKey);
+    const step = isLit ? matchStep(event.key) : 0;
+    if (next !== null) go(next);
+    else if (step !== 0) onMatch ? onMatch(step) : go(nextMatch(rows.length, at, step, (place) => isLit!(rows[place]!)));
+    else if (row && onKey?.(event.key, row, at)) true;
+    else if (event.key === "Enter" && row && onOpen) onOpen(row, event.shiftKey);
     else if ((event.key === "m" || event.key === "ContextMenu") && row && onMenu) onMenu(row, ...menuPlace(scroller.current!, at));
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
   return (
-    <div class="scroller table" ref={scroller} tabIndex={0} role="grid" aria-label={label} aria-rowcount={rows.length + 1} aria-activedescendant={at >= first && at < end ? `${id}-${at}` : undefined} onKeyDown={keyed}>
+    <div class="scroller table" ref={scroller} tabIndex={0} role={role} aria-label={label} aria-rowcount={rows.length + 1} aria-activedescendant={at >= first && at < end ? `${id}-${at}` : undefined} onKeyDown={keyed}>
       <div class="table-head" role="row" aria-rowindex={1} style={template}>
         {columns.map((it) => (
-          <div key={it.name} role="columnheader" class={it.kind}>
-            {it.name}
+          <div key={it.name} role="columnheader" class={it.kind} {...(it.sort && { "aria-sort": it.sort })}>
+            {it.head ?? it.name}
           </div>
         ))}
       </div>
       <div class="table-body" style={{ height: `${topOf(rows.length)}px` }} role="rowgroup">
         {rows.slice(first, end).map((row, offset) => {
           const place = first + offset;
+          const { class: more, ...others } = attributes?.(row) ?? {};
           return (
             <div
               key={keyOf(row)}
               id={`${id}-${place}`}
-              class={["table-row", isMarked?.(row) && "marked", place === at && "active", onOpen && "opens"].filter(Boolean).join(" ")}
+              class={["table-row", isLit?.(row) && "lit", isMarked?.(row) && "marked", place === at && "active", onOpen && "opens", more].filter(Boolean).join(" ")}
               role="row"
               aria-rowindex={place + 2}
               aria-selected={isMarked?.(row) ?? place === at}
               style={{ ...template, transform: `translateY(${topOf(place)}px)` }}
               onClick={(event) => (setAt(place), onOpen?.(row, event.ctrlKey || event.metaKey || event.shiftKey))}
               onContextMenu={onMenu && ((event) => (event.preventDefault(), setAt(place), onMenu(row, event.clientX, event.clientY)))}
+              {...others}
             >
               {columns.map((it) => it.cell(row))}
             </div>

@@ -1,5 +1,6 @@
 // Data that several views need from the model for the same selection, computed once.
 
+import { Cache } from "../model/cache";
 import type { Change, Comparison } from "../model/comparison";
 import type { Direction, Model, Stacks } from "../model/model";
 import { expression, matches, weightUnder } from "../model/search";
@@ -24,10 +25,7 @@ export interface Activity extends Heat {
 /** The sums of the last few selections. */
 export class Sums {
   /** The sums by selection, or by the rows that it selects. */
-  private readonly known = new Map<object, Map<string, unknown>>();
-  private readonly wholes = new Map<string, number>();
-  private idle: ReadonlySet<number> | null = null;
-
+  private readonly cache = new Cache(MOST_KEPT);
   private readonly lanes: Lanes;
 
   constructor(private readonly model: Model) {
@@ -43,12 +41,17 @@ export class Sums {
     return this.kept(selection, `comparison ${absolute} ${JSON.stringify(direction)}`, () => this.model.comparison(selection, absolute, direction));
   }
 
+  /** Returns whether each function matches the search; `null` without a search. */
+  matches(selection: Selection): Uint8Array | null {
+    const search = expression(selection.search);
+    return search && this.kept(selection, "matches", () => matches(search, this.model.names));
+  }
+
   /** Returns the shares of the matches on both sides; `null` without a search. */
   foundOnSides(selection: Selection): { before: number; after: number } | null {
-    const search = expression(selection.search);
-    return search && this.kept(selection, "found on sides", () => {
+    const functions = this.matches(selection);
+    return functions && this.kept(selection, "found on sides", () => {
       const { tree, before, after } = this.comparison(selection, false);
-      const functions = matches(search, this.model.names);
       const matched = Uint8Array.from({ length: tree.count }, (_, node) => (node === 0 ? 0 : functions[tree.functions[node]!]!));
       return { before: weightUnder(before, matched), after: weightUnder(after, matched) };
     });
@@ -70,10 +73,7 @@ export class Sums {
 
   /** Returns everything that was measured in a sample type, without the waits of idle threads; of one side if there are two. */
   whole({ type, side }: Selection): number {
-    const key = `${type} ${side}`;
-    const known = this.wholes.get(key) ?? this.model.total({ ...everything(this.model.profile), type, side });
-    this.wholes.set(key, known);
-    return known;
+    return this.kept(this, `whole ${type} ${side}`, () => this.model.total({ ...everything(this.model.profile), type, side }));
   }
 
   samples(selection: Selection): number {
@@ -157,6 +157,17 @@ export class Sums {
     });
   }
 
+  /** Returns the weight of each thread without its waits, if there is any other weight. */
+  work(selection: Selection): Float64Array {
+    return this.kept(selection, "work", () => {
+      const { states, rows, threads } = this.model.profile;
+      const waits = states.map((it) => it === "waiting" || it === "gvl");
+      const weights = new Float64Array(threads.length);
+      this.model.rowWeights({ ...selection, threads: null }).forEach((weight, row) => (weights[rows.thread[row]!]! += waits[rows.state[row]!] ? 0 : weight));
+      return weights.some((it) => it > 0) ? weights : this.by(selection, "thread");
+    });
+  }
+
   /** Returns the values of a label with their weights, the largest first, including those that are not chosen. */
   byLabel(selection: Selection, name: string): [value: string, weight: number][] {
     return this.kept(selection, `label ${name}`, () => {
@@ -201,7 +212,7 @@ export class Sums {
 
   /** Returns the threads that were idle nearly all of their time. */
   idleThreads(): ReadonlySet<number> {
-    return (this.idle ??= this.findIdle());
+    return this.kept(this, "idle", () => this.findIdle());
   }
 
   private findIdle(): ReadonlySet<number> {
@@ -227,13 +238,7 @@ export class Sums {
   }
 
   private kept<Value>(of: object, name: string, compute: () => Value): Value {
-    const known = this.known.get(of) ?? new Map<string, unknown>();
-    // The most recently used entry is last; the least recently used one is dropped.
-    this.known.delete(of);
-    this.known.set(of, known);
-    if (this.known.size > MOST_KEPT) this.known.delete(this.known.keys().next().value!);
-    if (!known.has(name)) known.set(name, compute());
-    return known.get(name) as Value;
+    return this.cache.of(of, name, compute);
   }
 }
 

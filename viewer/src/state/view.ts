@@ -1,6 +1,7 @@
 // The way in which the selection is shown: the view, and the place in it.
 
 import type { Model } from "../model/model";
+import { oldRuby } from "../model/ruby";
 import type { Range, Selection } from "../model/selection";
 import type { TopOrder } from "../model/top";
 
@@ -44,10 +45,10 @@ export function isComparing(tab: Tab): boolean {
 }
 
 /** Returns the views of one side for which a profile has no data. */
-function missing({ profile, isTwoSided }: Model): ReadonlySet<Tab> {
+function missing({ profile, facts, isTwoSided }: Model): ReadonlySet<Tab> {
   const has = (type: string) => (profile.rows.weights[profile.types.findIndex((it) => it.name === type)] ?? []).some((it) => it > 0);
   const none: Partial<Record<Tab, boolean>> = {
-    gvl: !has("gvl_blame"),
+    gvl: !has("gvl_blame") && !(oldRuby(facts) && has("wall") && profile.threads.length > 1), // it says from which Ruby on there are data
     gc: !profile.states.includes("gc"),
     source: !profile.frames.line.some((it) => it > 0),
     memory: !has("alloc_objects") && !has("inuse_objects"),

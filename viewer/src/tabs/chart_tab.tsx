@@ -193,9 +193,9 @@ function Chart() {
   );
 }
 
-/** Returns the threads of the chart: those chosen for it, or else those of the selection, or else the busiest. */
+/** Returns the threads of the chart: those chosen for it, or else those of the selection, or else the one that worked most. */
 function lanesOf({ sums, state }: App): number[] {
-  const weights = sums.by(state.selection, "thread");
+  const weights = sums.work(state.selection);
   const chosen = state.view.lanes ?? state.selection.threads;
   const order = Array.from(weights.keys()).sort((one, other) => weights[other]! - weights[one]! || one - other);
   return chosen ? order.filter((it) => chosen.has(it)).slice(0, MOST_LANES) : order.slice(0, 1);

@@ -2,6 +2,7 @@
 
 import { collecting, collections, gcType, KIND, kindsOverTime, REASON, type Cause, type Reason } from "../model/gc";
 import { clean } from "../model/names";
+import { oldRuby } from "../model/ruby";
 import { CLASS } from "../model/memory";
 import { exactly } from "../model/search";
 import { duration, percent } from "../model/units";
@@ -104,6 +105,7 @@ function Causes({ causes, total, type }: { causes: readonly Cause[]; total: numb
   const { model, store, state } = app;
   const { names } = model;
   const { selection } = state;
+  const unknown = oldRuby(model.facts) ? "(known from Ruby 3.3 on)" : "(not known)";
   const classes = allocatedClasses(app);
   const searchOf = (it: Cause) => exactly(names.name(it.site));
   const isChosen = (it: Cause) => it.site >= 0 && selection.type === type && selection.search === searchOf(it);
@@ -116,9 +118,9 @@ function Causes({ causes, total, type }: { causes: readonly Cause[]; total: numb
       kind: "cell-name",
       width: "minmax(0, 2fr)",
       cell: (it) => (
-        <div role="gridcell" class="cell-name" title={it.site < 0 ? "Causes are known from Ruby 3.3 on" : `${brief(names.name(it.site))} ${brief(names.place(it.site))}`}>
+        <div role="gridcell" class="cell-name" title={it.site < 0 ? unknown : `${brief(names.name(it.site))} ${brief(names.place(it.site))}`}>
           {it.site >= 0 && <Dot of={it.site} />}
-          {it.site < 0 ? "(not known)" : brief(names.name(it.site))}
+          {it.site < 0 ? unknown : brief(names.name(it.site))}
           <span class="tree-place">{it.site < 0 ? "" : brief(names.place(it.site))}</span>
         </div>
       ),

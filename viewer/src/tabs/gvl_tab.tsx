@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { duration } from "../model/units";
 import { clean } from "../model/names";
+import { oldRuby } from "../model/ruby";
 import { useApp } from "../state/context";
 import { FlameGraph } from "../parts/flame_graph";
 import { GvlMatrix } from "./gvl_matrix";
@@ -15,6 +16,12 @@ const MOST_LINES = 6;
 const NAMES: Readonly<Record<string, string>> = { [FUNCTIONS]: "Functions", [THREADS]: "Threads" };
 
 export function GvlTab() {
+  const { profile, facts } = useApp().model;
+  const hasBlame = profile.types.some((it) => it.name === "gvl_blame");
+  return hasBlame ? <Gvl /> : <p class="empty">What held the GVL while threads waited is known from Ruby 3.3 on. This profile is of Ruby {oldRuby(facts)}.</p>;
+}
+
+function Gvl() {
   const app = useApp();
   const { model, store, state } = app;
   const all = groupings(model);

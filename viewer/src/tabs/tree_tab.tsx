@@ -1,13 +1,14 @@
 // The call tree, expanded where more detail is wanted.
 
-import { useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Stacks } from "../model/model";
 import type { Tree } from "../model/tree";
 import { useApp } from "../state/context";
-import { matchStep, nextMatch } from "../words/matches";
+import { nextMatch } from "../words/matches";
 import { useExport } from "../parts/export";
 import { callsSomething, heaviestFirst, treeLine } from "../parts/texts";
-import { menuPlace, nextPlace, reveal, topOf, useRows, WeightCell } from "../parts/table_parts";
+import { Grid, type Column } from "../parts/grid";
+import { WeightCell } from "../parts/table_parts";
 import { brief } from "../words/words";
 import { Dot } from "../parts/dot";
 
@@ -37,12 +38,10 @@ function CallTree({ stacks }: { stacks: Stacks }) {
   const lines = useMemo(() => linesOf(stacks, open), [stacks, open]);
   const [current, setCurrent] = useState(0); // a node
   const at = Math.max(0, lines.findIndex((it) => it.node === current));
-  const { scroller, height, first, end } = useRows(lines.length);
   useExport(
     () => `${lines.map((it) => treeLine(app, stacks, it.node, it.depth)).join("\n")}\n`,
     () => null,
   );
-  useLayoutEffect(() => reveal(scroller.current!, at), [at]);
 
   const turn = (nodes: readonly number[], wide: boolean) => {
     const next = new Set(open);
@@ -61,76 +60,56 @@ function CallTree({ stacks }: { stacks: Stacks }) {
     const stack = stacks.tree.path(node).map((it) => stacks.tree.functions[it]!);
     if (node > 0) app.openMenu({ function: stacks.tree.functions[node]!, x, y, stack, zoom: () => app.store.show({ tab: "graph", shape: "icicle", zoom: stack }) });
   };
-  const keyed = (event: KeyboardEvent) => {
-    const line = lines[at];
-    if (!line || event.ctrlKey || event.metaKey || event.altKey) return;
-    const isOpen = open.has(line.node);
-    const next = nextPlace(event.key, at, lines.length, height);
-    const step = matchStep(event.key);
-    if (next !== null) go(next);
-    else if (step !== 0) match(step);
-    else if (event.key === "ArrowRight") line.hasMore && !isOpen ? turn([line.node], true) : go(at + Number(line.hasMore));
-    else if (event.key === "ArrowLeft") isOpen && line.hasMore ? turn([line.node], false) : line.node > 0 && setCurrent(stacks.tree.parent[line.node]!);
-    else if (event.key === "Enter") turn([line.node], !isOpen);
-    else if (event.key === "*") turn(below(stacks, line.node), true);
-    else if (event.key === "m" || event.key === "ContextMenu") menu(line.node, ...menuPlace(scroller.current!, at));
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+  const key = (name: string, { node, hasMore }: Line, place: number) => {
+    const isOpen = open.has(node);
+    if (name === "ArrowRight") hasMore && !isOpen ? turn([node], true) : go(place + Number(hasMore));
+    else if (name === "ArrowLeft") isOpen && hasMore ? turn([node], false) : node > 0 && setCurrent(stacks.tree.parent[node]!);
+    else if (name === "Enter") turn([node], !isOpen);
+    else if (name === "*") turn(below(stacks, node), true);
+    else return false;
+    return true;
   };
   const all = sums.total(state.selection);
   const type = model.type(state.selection);
+  const columns: Column<Line>[] = [
+    { name: "Total", kind: "cell-total", width: "min(150px, 20vw)", cell: ({ node }) => <WeightCell kind="total" type={type} weight={stacks.weighed.total(node)} all={all} /> },
+    { name: "Self", kind: "cell-self", width: "min(150px, 20vw)", cell: ({ node }) => <WeightCell kind="self" type={type} weight={stacks.weighed.self(node)} all={all} /> },
+    { name: "Function", kind: "cell-name", width: "minmax(0, 1fr)", cell: (line) => <NameCell line={line} of={stacks.tree.functions[line.node]!} isOpen={open.has(line.node)} /> },
+  ];
   return (
-    <div
-      class="scroller table tree"
-      ref={scroller}
-      tabIndex={0}
+    <Grid
+      label="Call tree"
       role="treegrid"
-      aria-label="Call tree"
-      aria-rowcount={lines.length + 1}
-      aria-activedescendant={at >= first && at < end ? `tree-${at}` : undefined}
-      onKeyDown={keyed}
-    >
-      <div class="table-head" role="row" aria-rowindex={1}>
-        <div role="columnheader" class="cell-total">Total</div>
-        <div role="columnheader" class="cell-self">Self</div>
-        <div role="columnheader" class="cell-name">Function</div>
-      </div>
-      <div class="table-body" style={{ height: `${topOf(lines.length)}px` }} role="rowgroup">
-        {lines.slice(first, end).map((line, offset) => {
-          const { node, depth } = line;
-          const function_ = stacks.tree.functions[node]!;
-          const lit = stacks.matched?.[node] === 1;
-          return (
-            <div
-              key={node}
-              id={`tree-${first + offset}`}
-              class={["table-row", lit && "lit", node === lines[at]?.node && "active"].filter(Boolean).join(" ")}
-              role="row"
-              aria-level={depth + 1}
-              aria-posinset={line.place}
-              aria-setsize={line.of}
-              aria-expanded={line.hasMore ? open.has(node) : undefined}
-              aria-selected={node === lines[at]?.node}
-              aria-rowindex={first + offset + 2}
-              style={{ transform: `translateY(${topOf(first + offset)}px)` }}
-              onClick={() => (setCurrent(node), line.hasMore && turn([node], !open.has(node)))}
-              onContextMenu={(event) => (event.preventDefault(), setCurrent(node), menu(node, event.clientX, event.clientY))}
-            >
-              <WeightCell kind="total" type={type} weight={stacks.weighed.total(node)} all={all} />
-              <WeightCell kind="self" type={type} weight={stacks.weighed.self(node)} all={all} />
-              <div role="gridcell" class="cell-name" style={{ paddingLeft: `${6 + Math.min(depth, 60) * 14}px` }}>
-                <span class="twist" aria-hidden="true">
-                  {line.hasMore ? (open.has(node) ? "▾" : "▸") : ""}
-                </span>
-                {model.names.isLeaf(function_) ? <i class="dot hatched" /> : <Dot of={function_} />}
-                {node === 0 ? "all" : brief(model.names.name(function_))}
-                <span class="tree-place">{brief(model.names.place(function_))}</span>
-              </div>
-            </div>
-          );
-        })}
-      </div>
+      rows={lines}
+      columns={columns}
+      keyOf={(line) => String(line.node)}
+      isLit={({ node }) => stacks.matched?.[node] === 1}
+      onMatch={match}
+      attributes={({ node, depth, place, of, hasMore }) => ({
+        "aria-level": depth + 1,
+        "aria-posinset": place,
+        "aria-setsize": of,
+        ...(hasMore && { "aria-expanded": open.has(node) }),
+      })}
+      onOpen={({ node, hasMore }) => hasMore && turn([node], !open.has(node))}
+      onMenu={({ node }, x, y) => menu(node, x, y)}
+      onKey={key}
+      at={at}
+      onAt={go}
+    />
+  );
+}
+
+function NameCell({ line: { node, depth, hasMore }, of, isOpen }: { line: Line; of: number; isOpen: boolean }) {
+  const { names } = useApp().model;
+  return (
+    <div role="gridcell" class="cell-name" style={{ paddingLeft: `${6 + Math.min(depth, 60) * 14}px` }}>
+      <span class="twist" aria-hidden="true">
+        {hasMore ? (isOpen ? "▾" : "▸") : ""}
+      </span>
+      {names.isLeaf(of) ? <i class="dot hatched" /> : <Dot of={of} />}
+      {node === 0 ? "all" : brief(names.name(of))}
+      <span class="tree-place">{brief(names.place(of))}</span>
     </div>
   );
 }
