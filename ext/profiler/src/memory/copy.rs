@@ -16,9 +16,9 @@ use crate::sys::mapped_table::MappedTable;
 use crate::sys::own_memory::{prefer_to_kill_this, CopiedMemory, OwnFile, OwnRegions};
 use crate::vm::heap::Sizes;
 
-/// The order to the copy.
+/// What the copy needs for a census.
 #[derive(Clone, Copy)]
-pub(super) struct Order<'facts> {
+pub(super) struct CensusRequest<'facts> {
     pub(super) facts: &'facts Facts,
     pub(super) sizes: Sizes,
     /// The word that marks the chunks which threads keep.
@@ -36,10 +36,10 @@ pub(super) fn open() -> Option<OwnFile> {
 ///
 /// # Safety
 /// This is a copy of the process with one thread, and nobody else uses the report.
-pub(super) unsafe fn take(order: Order<'_>, pagemap: Option<OwnFile>) {
+pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) {
     prefer_to_kill_this();
-    // SAFETY: the caller's promise; the page is mapped, and zeros are a report.
-    let report = unsafe { &mut *order.report };
+    // SAFETY: the caller promises that nobody else uses the report; it is mapped, and zeros are a valid report.
+    let report = unsafe { &mut *request.report };
     let (Some(pagemap), Some(mut own)) = (pagemap, OwnRegions::new()) else { return };
     let mut files = MappedTable::new();
     let mut note_file = |number: usize, mapping: &Mapping<'_>| {
@@ -50,19 +50,19 @@ pub(super) unsafe fn take(order: Order<'_>, pagemap: Option<OwnFile>) {
             }
         }
     };
-    if !own.read(&pagemap, order.sizes.fiber, &mut note_file) {
+    if !own.read(&pagemap, request.sizes.fiber, &mut note_file) {
         return;
     }
-    let [bodies, pages, classes, stacks] = order.facts.ranges();
-    let page = (order.report as u64, order.report as u64 + size_of::<Report>() as u64);
-    let ranges = [own.text.range(), bodies, pages, classes, stacks, page];
+    let [bodies, pages, classes, stacks] = request.facts.ranges();
+    let shared_report = (request.report as u64, request.report as u64 + size_of::<Report>() as u64);
+    let ranges = [own.text.range(), bodies, pages, classes, stacks, shared_report];
     let memory = Memory::new(own.regions.rows(), own.states.rows(), CopiedMemory);
     let facts = census::Facts {
-        known: order.facts.known(&order.sizes, &ranges),
-        pages: order.facts.pages.rows(),
-        classes: order.facts.classes.rows(),
+        known: request.facts.known(&request.sizes, &ranges),
+        pages: request.facts.pages.rows(),
+        classes: request.facts.classes.rows(),
         files: files.rows(),
-        tcache_key: order.tcache_key,
+        tcache_key: request.tcache_key,
     };
     let (mut parts, mut chunks, mut spans) =
         (MappedTable::<Part>::new(), MappedTable::<Chunk>::new(), MappedTable::<Span>::new());

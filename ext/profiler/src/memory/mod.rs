@@ -19,7 +19,7 @@
 mod allocator;
 mod copy;
 mod facts;
-mod room;
+mod headroom;
 mod snapshot;
 
 use std::fs::read_to_string;
@@ -44,8 +44,8 @@ use snapshot::Finished;
 
 /// The number of copies that are made if other threads change malloc's arenas at that instant.
 const COPIES: u32 = 4;
-/// The part of the resident memory that may stay unwalked.
-const LOST_SHARE: u64 = 200;
+/// The largest share of the resident memory that may stay unwalked.
+const MAX_UNWALKED_SHARE: f64 = 0.005;
 
 /// Takes the ledger of this process without stopping it.
 ///
@@ -87,14 +87,14 @@ pub(crate) fn ledger_with_owners(ruby: &Ruby, program: String, force: bool) -> R
     }
     let sizes = vm::heap::sizes(ruby)?;
     let smaps = without_gvl(ruby, |_| smaps())?.map_err(|why| error(ruby, "Error", why))?;
-    if let Some(why) = (!force).then(|| room::refusal(smaps.rss)).flatten() {
+    if let Some(why) = (!force).then(|| headroom::refusal(smaps.rss)).flatten() {
         return Err(error(ruby, "Unsupported", why));
     }
     let (mut gc_ns, mut fork_ns, mut copies) = (0, 0, 0);
     let found = loop {
         let found = snapshot::take(ruby, &sizes)?;
         (gc_ns, fork_ns, copies) = (gc_ns + found.gc_ns, fork_ns + found.fork_ns, copies + 1);
-        if found.not_walked() * LOST_SHARE <= smaps.rss || copies == COPIES {
+        if found.not_walked() as f64 <= smaps.rss as f64 * MAX_UNWALKED_SHARE || copies == COPIES {
             break found;
         }
     };

@@ -110,10 +110,10 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
         if unsafe { heap::collections() } != collections {
             continue;
         }
-        let order = copy::Order { facts: &facts, sizes: *sizes, tcache_key, report: page.as_ptr() };
+        let request = copy::CensusRequest { facts: &facts, sizes: *sizes, tcache_key, report: page.as_ptr() };
         // SAFETY: `open` and `take` neither allocate, lock nor panic; this process does not touch the report
         // before the copy has ended.
-        let running = unsafe { snapshot::begin(copy::open, |pagemap| copy::take(order, pagemap)) };
+        let running = unsafe { snapshot::begin(copy::open, |pagemap| copy::take(request, pagemap)) };
         let running = running.ok_or_else(|| refused("the system refuses a copy of the process".into()))?;
         let fork_ns = begun.elapsed().as_nanos() as u64;
         let copy_ns = wait(ruby, running)?;

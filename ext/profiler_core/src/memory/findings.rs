@@ -4,11 +4,11 @@ use super::ledger::{Ledger, Snapshot};
 use super::rows::Finding;
 use crate::text::units::{bytes, count, counted, percent};
 
-/// The least that is worth a finding, and the least share of the resident memory.
-const LEAST: u64 = 4 << 20;
-const LEAST_SHARE: u64 = 20;
-/// The least memory without a reference that is called a leak: the walk is wrong about less.
-const LEAST_LEAK: u64 = 1 << 20;
+/// The smallest amount that is worth a finding, in bytes and as a share of the resident memory.
+const MIN_BYTES: u64 = 4 << 20;
+const MIN_SHARE: f64 = 0.05;
+/// The smallest amount of memory without a reference that is called a leak: the walk is wrong about less.
+const MIN_LEAK: u64 = 1 << 20;
 
 impl Ledger {
     /// Finishes the ledger: sorts its rows, and finds what stands out.
@@ -35,7 +35,7 @@ fn all(ledger: &Ledger) -> Vec<Finding> {
 }
 
 fn is_worth_saying(bytes: u64, ledger: &Ledger) -> bool {
-    bytes >= LEAST && bytes * LEAST_SHARE >= ledger.rss
+    bytes >= MIN_BYTES && bytes as f64 >= ledger.rss as f64 * MIN_SHARE
 }
 
 fn finding(kind: &str, bytes: u64, text: String, remedy: impl Into<String>) -> Finding {
@@ -46,7 +46,7 @@ fn finding(kind: &str, bytes: u64, text: String, remedy: impl Into<String>) -> F
 fn leak(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
     let leaked = ledger.bytes("unreferenced");
     // What only a part that was not walked refers to looks lost.
-    if leaked < LEAST_LEAK || ledger.bytes("not_walked") * 10 > leaked {
+    if leaked < MIN_LEAK || ledger.bytes("not_walked") * 10 > leaked {
         return None;
     }
     let chunks = ledger.count("unreferenced");

@@ -7,24 +7,25 @@ use profiler_core::text::units::bytes;
 
 /// The most resident memory of which a copy is made unasked. The fork then takes some 0.2 s.
 const MOST_RSS: u64 = 4 << 30;
-/// The part of the resident memory that must be free in the cgroup.
-const SPARE: u64 = 10;
+/// The share of the resident memory that must be free in the cgroup.
+const MIN_FREE_SHARE: f64 = 0.1;
 
 /// Returns why a process of this resident memory should not be copied.
 pub(super) fn refusal(rss: u64) -> Option<String> {
-    const FORCE: &str = "force: true, or --force, does it all the same";
+    const FORCE: &str = "force: true, or --force, overrides this";
     if rss > MOST_RSS {
         return Some(format!(
-            "the process has {} resident, and to copy more than {} would stop it for long ({FORCE})",
+            "the process has {} resident; copying more than {} would stop it for long ({FORCE})",
             bytes(rss),
             bytes(MOST_RSS)
         ));
     }
-    let left = left_in_cgroup().filter(|left| *left < rss / SPARE)?;
+    let needed = (rss as f64 * MIN_FREE_SHARE) as u64;
+    let left = left_in_cgroup().filter(|left| *left < needed)?;
     Some(format!(
         "{} of the memory limit of the cgroup are left, and a copy of the process may need {} ({FORCE})",
         bytes(left),
-        bytes(rss / SPARE)
+        bytes(needed)
     ))
 }
 
