@@ -40,6 +40,11 @@ namespace :bench do
     sh RUBY, "#{ROOT}/bench/middleware.rb", verbose: false
   end
 
+  desc "Measure the CPU time that a trace adds to a call of the traced method, and what the call takes afterwards (10 seconds)"
+  task trace: "compile:shipped" do
+    sh RUBY, "#{ROOT}/bench/trace.rb", verbose: false
+  end
+
   desc "Measure context switches and CPU of processes that wait: sleep, Queue#pop, Puma, Sidekiq (5 minutes)"
   task idle: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/idle.rb", verbose: false

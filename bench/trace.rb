@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+# Measures the CPU time that a trace adds to a call of an empty method, beside a TracePoint whose block does nothing, and what the
+# call takes when the trace is over. Contenders take turns in one process; each figure is that of the fastest turn, as other
+# processes can only make a call slower. BENCH_PAIRS is the number of turns.
+$LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
+require "fileutils"
+require "profiler"
+
+module Bench
+  # A traced method, and the ways to trace it.
+  module Trace
+    CALLS = 2_000
+    TURNS = Integer(ENV.fetch("BENCH_PAIRS", "60"))
+    OPTIONS = {
+      "counted and timed" => {}, "`when: \"ms > 1\"`" => { when: "ms > 1" }, "`when: \"id == 2\"`" => { when: "id == 2" }, "`args: true`" => { args: true },
+      "`args: true, returns: true`, two values shown" => { args: true, returns: true, show: %w[id result] }, "`lines: true`" => { lines: true, when: "id == 2" }
+    }.freeze
+
+    # The traced method is on three lines, so that it has one to follow.
+    class Order
+      def save(id)
+        id
+      end
+    end
+
+    module_function
+
+    # The ns of CPU time of one call.
+    def turn(order = Order.new)
+      before = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+      CALLS.times { order.save(1) }
+      (Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) - before).fdiv(CALLS)
+    end
+
+    def traced(options)
+      took = nil
+      Profiler.trace(Order.instance_method(:save), max_overhead: 1, **options) { took = turn }
+      took
+    end
+
+    def with_tracepoint
+      TracePoint.new(:call, :return) { |_event| nil }.enable(target: Order.instance_method(:save)) { turn }
+    end
+
+    def contenders
+      { "nothing" => -> { turn }, "a TracePoint with an empty block" => -> { with_tracepoint }, **OPTIONS.transform_values { |options| -> { traced(options) } } }
+    end
+
+    def report
+      best = Hash.new(Float::INFINITY)
+      TURNS.times { contenders.to_a.shuffle.each { |name, run| best[name] = [best[name], run.call].min } }
+      after = Array.new(TURNS) { turn }.min
+      plain = best.delete("nothing")
+      rows = (contenders.keys - ["nothing"]).map { |name| "| #{name} | #{(best[name] - plain).round} |" }
+      ["ns of CPU that a trace adds to a call, Ruby #{RUBY_VERSION}; the call takes #{plain.round} ns, and #{after.round} ns when the traces are over", "", "| | ns |", "| --- | --- |", *rows]
+    end
+  end
+end
+
+if $PROGRAM_NAME == __FILE__
+  report = "#{Bench::Trace.report.join("\n")}\n"
+  directory = File.expand_path("../tmp/bench", __dir__)
+  FileUtils.mkdir_p(directory)
+  File.write(File.join(directory, "trace.md"), report)
+  puts report
+end
