@@ -41,13 +41,15 @@ module Profiler
 
         kept = @policy.list
         before, after = names.map { |name| (@policy.read(name) if kept.include?(name)) or raise Recording::Refused, "#{name} is not kept any more" }
-        title = [before, after].map { |profile| profile.meta[:metadata].values_at("endpoint", "seconds").compact.join(", ") }.uniq.join(" \u2192 ")
+        title = [before, after].map { |profile| title_of(**profile.meta[:metadata].transform_keys(&:to_sym)) }.join(" \u2192 ")
         whole(Native.diff_page([before], [after], { title: title, before: [names[0]], after: [names[1]] }))
       rescue FormatError, ArgumentError, SystemCallError => e
         raise Recording::Refused, "These cannot be compared: #{e.message}"
       end
 
       private
+
+      def title_of(endpoint: "", seconds: nil, **) = "#{endpoint}#{", #{seconds} s" if seconds}"
 
       def whole(page) = [200, HEADERS.merge("content-length" => page.bytesize.to_s), [page]]
     end

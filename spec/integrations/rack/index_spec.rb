@@ -77,6 +77,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     RUBY
     runs = JSON.parse(seen[:page])["comparison"]["runs"].to_h { |run| [run["side"], run["name"]] }
     expect(runs).to eq("before" => seen[:ids][0], "after" => seen[:ids][1])
+    expect(JSON.parse(seen[:page])["title"]).to match(%r{\AGET /orders/:id, \d+\.\d{3} s \u2192 GET /orders/:id, \d+\.\d{3} s\z})
     expect(seen[:policy]).to include("sandbox allow-scripts")
     choose = "Choose one profile before and one after."
     expect(seen).to include(none: choose, one: choose, gone: "20270101T000119.000-1-00000000.pb.gz is not kept any more.", outside: "../../etc/passwd is not kept any more.", checked: [seen[:ids][0]])
