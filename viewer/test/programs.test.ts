@@ -83,6 +83,7 @@ for (const program of ["rdoc", "rails", "sidekiq"]) {
 
     it("has them in the boxes of the flame graph", async () => {
       await opened.show("Flame graph");
+      await opened.tab.getByRole("button", { name: "Fold chains" }).click();
       await eachType(async (type) => {
         const root = tree(page.file, "--type", type.name);
         const tip = await opened.tip("Icicle", 8, 1.5 * BOX);

@@ -60,6 +60,7 @@ export function OverTime({ name, places, parts, modelOf, open }: OverTimeProps) 
   return (
     <div class="over-time">
       <div class="bar">
+        <span class="muted">Over time</span>
         <Segments label={`${name} over time`} choices={kinds.map((it) => [word(it), it === kind, () => choose(it === kind ? "" : it)])} />
         {kind !== "" && !read && <span class="muted" role="status">Read {done} of {places.length} periods.</span>}
         {read && <span class="muted">{read.kind === HEAP ? "Live at the end of each period, by the place that allocated it" : `${read.type.name === "cpu" ? "CPU time" : "Time"} in each period, by ${word(read.kind)}`}</span>}
