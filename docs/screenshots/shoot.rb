@@ -39,13 +39,15 @@ Dir.mktmpdir("screenshots") do |directory|
     "page-time" => "view=chart&from=700000000&to=1100000000", "page-gvl" => "view=gvl", "page-gc" => "view=gc"
   }.each { |name, fragment| picture(name) { |png| browser.shoot("file://#{page}##{fragment}", png, width: 1280, height: 800) } }
 
-  picture("list") { |png| browser.shoot("file://#{Requests.list(directory)}", png, width: 1100, height: 460) }
-  programs = File.expand_path("../../viewer/test/programs", __dir__)
+  picture("list") { |png| browser.shoot("file://#{Requests.list(directory)}", png, width: 1280, height: 500) }
+  programs = "viewer/test/programs"
+  root = File.expand_path("../..", __dir__)
+  load_path = $LOAD_PATH.map { |it| "-I#{File.expand_path(it)}" }
   versions = %w[0.2 0.8 3].flat_map do |seconds|
     files = %w[before after].map { |it| File.join(directory, seconds, "#{it}.pb.gz") }
     FileUtils.mkdir_p(File.join(directory, seconds))
-    system({ "SECONDS" => seconds }, RbConfig.ruby, *$LOAD_PATH.map { |it| "-I#{it}" }, "#{programs}/versions.rb", *files, exception: true)
-    files
+    system({ "SECONDS" => seconds }, RbConfig.ruby, *load_path, "#{programs}/versions.rb", *files, chdir: root, exception: true) # its name is in the picture
+    files.each { |file| Profiler::Profile.load(file).trim_path(root).save(file) }
   end
   picture("page-difference") do |png|
     system(RbConfig.ruby, "-I#{__dir__}/../../lib", "#{__dir__}/../../exe/profiler", "diff", *versions.last(2), "-o", "#{directory}/diff.html", out: File::NULL, exception: true)
@@ -54,18 +56,17 @@ Dir.mktmpdir("screenshots") do |directory|
 
   picture("page-days") do |png|
     files = File.join(directory, "profiles")
-    system(RbConfig.ruby, "#{programs}/day.rb", files, "1440", "60", *versions, exception: true)
+    system(RbConfig.ruby, "#{programs}/day.rb", files, "1440", "60", *versions, chdir: root, exception: true)
     require "profiler/cli/directory_page"
     page = Profiler::CLI::DirectoryPage.new("profiles")
     page.read(Profiler::CLI::DirectoryPage.files(files)) { |path| Profiler::Profile.load(path) }
     page.write("#{directory}/days.html")
-    browser.shoot("file://#{directory}/days.html", png, width: 1280, height: 520)
+    browser.shoot("file://#{directory}/days.html", png, width: 1280, height: 600)
   end
   { "memory" => ["leak.rb", "A cart that is never emptied", "view=memory"],
     "queries" => ["queries.rb", "An order that queries each price", "view=labels&view.label=%0Amarkers&view.markers=number"] }.each do |name, (program, title, fragment)|
     file = File.join(directory, "#{name}.pb.gz")
-    root = File.expand_path("../..", __dir__)
-    system(RbConfig.ruby, *$LOAD_PATH.map { |it| "-I#{File.expand_path(it)}" }, "viewer/test/programs/#{program}", file, chdir: root, exception: true) # its name is in the picture
+    system(RbConfig.ruby, *load_path, "#{programs}/#{program}", file, chdir: root, exception: true)
     page = Profiler::Profile.load(file).trim_path(root).save(File.join(directory, "#{name}.html"), title: title)
     picture("page-#{name}") { |png| browser.shoot("file://#{page}##{fragment}", png, width: 1280, height: 800) }
   end
