@@ -23,7 +23,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     page.scan(/<tr><td.*?<\/tr>/m).map { |row| row.split("<td").drop(1).map { |cell| cell.sub(/\A[^>]*>/, "").gsub(/<[^>]*>/, " ").strip } }
   end
 
-  it "has a row for each, the newest first, with a link to its page" do
+  it "has a row for each, the newest first, with a link to its page", :timed do
     seen = run_json(<<~RUBY)
       app = middleware(slower_than: 0.05)
       slow = get(app, "", "/orders/7")[1]["x-profiler-result"]
@@ -111,7 +111,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     expect(seen[:page]).to include("&lt;/td&gt;&lt;script&gt;x&lt;/script&gt;", "&quot;&#39;&amp;", "in a format that is not read here", "cannot be read")
   end
 
-  it "has the newest hundred, and reads each once" do
+  it "has the newest hundred, and reads each once", :timed do
     seen = run_json(<<~'RUBY')
       app = middleware(keep: 1_000)
       id = get(app, "profile=cpu")[1]["x-profiler-result"]
