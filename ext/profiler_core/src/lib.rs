@@ -10,6 +10,7 @@
 //! | [`store`] | writes files as a whole, and keeps the newest files of a directory |
 //! | [`analysis`] | computes numbers from a profile: one question in each file |
 //! | [`live`] | parses the requests to the control socket of a running process, and formats the answers |
+//! | [`attach`] | finds and builds what is needed to join a process that has not loaded us |
 //! | [`memory`] | says what the resident memory of a process is, and finds the owner of each block of malloc |
 //! | [`pipeline`] | moves records from the ring to the sessions, on the thread that drains |
 //! | [`result`] | turns the sums of a session into its profile |
@@ -38,6 +39,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod analysis;
+pub mod attach;
 pub mod error;
 pub mod format;
 pub mod ids;
