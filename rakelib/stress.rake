@@ -88,3 +88,19 @@ task "stress:here", %i[minutes parts] => :compile do |_task, arguments|
   puts "TOTAL #{RUBY_VERSION} #{JSON.generate(totals.sort.to_h)}"
   abort "FAILED #{failed.map(&:first).join(", ")}" if failed.any?
 end
+
+namespace :check do
+  desc "Join processes under load ATTACH_ROUNDS (50) times for each kind of it, and kill ATTACH_KILLS (20) attachers, on each of MATRIX (this Ruby)"
+  task :attach do
+    ENV.fetch("MATRIX", RUBY_VERSION[/\A\d+\.\d+/]).split(",").each do |version|
+      numbers = %w[ATTACH_ROUNDS ATTACH_KILLS].map { |name| Integer(ENV.fetch(name, { "ATTACH_ROUNDS" => "50", "ATTACH_KILLS" => "20" }[name])) }
+      sh(*in_slot("stress", RUBIES.fetch(version)), "-S", "rake", "attach:here[#{numbers.join(",")}]", verbose: false)
+    end
+  end
+end
+
+# Run by check:attach under each Ruby.
+task "attach:here", %i[rounds kills] => :compile do |_task, arguments|
+  env = { "ATTACH_ROUNDS" => arguments[:rounds], "ATTACH_KILLS" => arguments[:kills] }
+  sh(env, RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/attach/run.rb", verbose: false)
+end

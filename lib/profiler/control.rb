@@ -44,6 +44,17 @@ module Profiler
         end
       end
 
+      # Opens the control socket for the command that has joined this process, where it looks for it. A socket that the app has
+      # opened is used as it is.
+      #
+      # @api private
+      def attach
+        reason = Profiler.unsupported_reason
+        raise Unsupported, reason if reason
+
+        current || start(Place.default.path, nil).tap { |it| it.attached = true }
+      end
+
       # Opens the control socket in addition to other recordings, unless the environment forbids it. Only reports what fails.
       #
       # @param dump_signal [String, nil]
@@ -71,6 +82,11 @@ module Profiler
       # @api private
       def forked(same) = @current&.forked(same)
     end
+
+    # True if a command has joined this process: then it may also leave it.
+    #
+    # @api private
+    attr_writer :attached
 
     # @param directory [String, nil]
     # @param signal [Integer, nil] one that prints a dump
@@ -116,7 +132,7 @@ module Profiler
     def start
       @pid = Process.pid
       @watch = Session.begin({ mode: RUBY_VERSION < "3.3" ? :cpu : :wall }, watch: true)
-      @sessions = Sessions.new
+      @sessions = Sessions.new { |connection| leave_with(connection) }
       @server = LiveServer._new
       listen
       begin_thread
@@ -192,18 +208,27 @@ module Profiler
     end
 
     def serve
-      loop do
-        @server._wait
-        while (number, connection, line = @server._next)
+      while (server = @server)
+        server._wait
+        while (number, connection, line = server._next)
           answer(number, connection, line)
         end
       end
     end
 
+    # Closes the socket once that client has its answer and has disconnected.
+    def leave_with(connection)
+      raise Error, "this process was not joined by profiler attach: its own program has opened the control socket" unless @attached
+
+      @leaving = connection
+    end
+
     # The client gets all errors, also those from outside.
     def answer(number, connection, line)
       case line
-      when nil then @sessions.leave(connection)
+      when nil
+        @sessions.leave(connection)
+        close if connection == @leaving
       when "dump" then @server._dump(number)
       when "lost" then listen_again
       else

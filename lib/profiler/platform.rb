@@ -36,13 +36,22 @@ module Profiler
     #
     # @raise [LoadError] if it does not fit this system
     def self.load_extension
-      return require("profiler/profiler.so") if rubies.empty? # by its whole name, as it would else be looked for as Ruby in all directories first
-
-      require "#{__dir__}/#{RUBY}/profiler.so"
+      # By its whole name, as it would else be looked for as Ruby in all directories first.
+      require extension_for(RUBY) || "profiler/profiler.so"
     rescue LoadError => e
       raise if rubies.empty?
 
       raise LoadError, "the extension of this gem does not fit this system (#{e.message.lines.first&.chomp}): #{HOW_TO_BUILD}"
+    end
+
+    # The extension of this gem for a Ruby. One that was built here, and is not beside this file, is found by Ruby alone.
+    #
+    # @param ruby [String] such as 3.4
+    # @return [String, nil]
+    def self.extension_for(ruby)
+      directory = rubies.empty? ? ("." if ruby == RUBY) : ruby
+      file = File.expand_path("#{directory}/profiler.so", __dir__) if directory
+      file if file && File.file?(file)
     end
 
     def self.find_reason

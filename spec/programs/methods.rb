@@ -12,9 +12,9 @@ module Profiler
   end
 end
 
-# Files for Rails need it.
+# Files for Rails need it, and attached.rb would open a socket.
 lib = File.expand_path("../../lib/profiler", __dir__)
-Dir["#{lib}/**/*.rb"].grep_v(%r{/rails\.rb$|/in_rails/}).each { |path| require path }
+Dir["#{lib}/**/*.rb"].grep_v(%r{/rails\.rb$|/attached\.rb$|/in_rails/}).each { |path| require path }
 
 methods = ARGV.to_h do |name|
   owner = name.split("::").inject(Object) { |outer, name| outer.const_get(name) }

@@ -9,6 +9,8 @@
 use magnus::{prelude::*, Error, Ruby};
 
 mod api;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod attach;
 mod before_3_3;
 mod boot;
 mod errors;

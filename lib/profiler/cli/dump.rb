@@ -1,17 +1,22 @@
 # frozen_string_literal: true
 
 require_relative "../control/client"
+require_relative "attaching"
 require_relative "command"
 
 module Profiler
   module CLI
     # +profiler dump PID+: where each thread of a process is.
     class Dump < Command
+      include Attaching
+
       SUMMARY = "Prints where each thread of a process is, even of one that hangs."
       USAGE = "dump [options] PID"
       EXAMPLES = <<~TEXT
         profiler dump 4711
         profiler dump --watch 1 4711
+        profiler dump --attach 4711
+        profiler dump --outside 4711
         profiler dump --json 4711 | jq '.threads[] | select(.state == "running")'
         profiler dump /run/user/1000/profiler/4711.sock
 
@@ -31,6 +36,8 @@ module Profiler
 
       def define(parser)
         parser.on("--json", "print JSON, one line per dump: pid, program, ruby, at, named, notes, threads; times are nanoseconds") { @json = true }
+        attach_option(parser)
+        parser.on("--outside", "ask the kernel alone, not the process: of any program, also one that answers nothing") { @outside = true }
         parser.on("--watch SECONDS", "repeat every SECONDS, until the process ends") { |text| @pause = pause(text) }
       end
 
@@ -44,11 +51,27 @@ module Profiler
       def call(arguments)
         raise UsageError, "expected one PID, not #{arguments.size} (usage: profiler #{USAGE}; profiler ps lists the processes)" unless arguments.size == 1
 
-        client = Control::Client.of(arguments.first)
+        return outside(arguments.first) if @outside
+
+        client = client_of(arguments.first)
         dump(client)
         watch(client) if @pause
         0
       rescue Control::Client::Failed => e
+        raise Failure, e.message
+      end
+
+      def outside(process)
+        require_relative "../outside"
+        raise UsageError, "--outside prints one dump: --watch and --attach do not go with it" if @pause || @attach
+
+        pid = Integer(process, 10, exception: false)
+        raise UsageError, "--outside needs a process id, not #{process.inspect}" unless pid&.positive?
+
+        seen = Outside.new(pid)
+        @json ? print_json(seen.to_h) : puts(Control::Client.harmless(seen.to_s))
+        0
+      rescue Outside::Gone => e
         raise Failure, e.message
       end
 

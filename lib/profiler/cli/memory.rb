@@ -33,6 +33,7 @@ module Profiler
         parser.on("--owners", "find the owners of malloc's memory, in a copy of the process") { @owners = true }
         parser.on("--since LEDGER", "show what changed since a ledger that --json printed") { |path| @since = path }
         parser.on("--force", "copy the process even if it is large, or near its memory limit") { @force = true }
+        attach_option(parser)
         parser.on("--json", "print JSON; sizes are bytes, times nanoseconds") { @json = true }
       end
 

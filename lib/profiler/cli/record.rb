@@ -101,6 +101,7 @@ module Profiler
         parser.on("--label NAME=VALUE", "add a label to every sample; may be repeated") { |label| @labels << CLI.text(non_empty("--label", label)) }
         parser.on("--control", "open a control socket in each process, for profiler ps, dump, top and start") { @env[Settings::CONTROL] = "1" }
         parser.on("--pid PID", "record a running process, for --duration or until Ctrl-C; profiler ps lists them") { |process| @process = process }
+        attach_option(parser)
         parser.on("-q", "--quiet", "do not print the summary") { @env[Settings::QUIET] = "1" }
         parser.on("--json", "print the summary as JSON on stderr: resources, findings and files") { @json = true }
         color_option(parser)
@@ -124,6 +125,7 @@ module Profiler
 
       def call(command)
         return record_process(command) if @process
+        raise UsageError, "--attach needs --pid" if @attach
         raise UsageError, "no COMMAND given (usage: profiler #{self.class::USAGE})" if command.empty?
 
         load_profiler

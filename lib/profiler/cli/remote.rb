@@ -2,12 +2,15 @@
 
 require_relative "../control/client"
 require_relative "answer"
+require_relative "attaching"
 require_relative "progress"
 
 module Profiler
   module CLI
     # Sessions in another process, for commands that are classes of {Command} with {Options}.
     module Remote
+      include Attaching
+
       private
 
       # Runs the block with a client of the process.
@@ -15,7 +18,7 @@ module Profiler
       # @param process [String] a pid or the path of a socket
       # @raise [Failure]
       def with_client(process)
-        client = Control::Client.of(process)
+        client = client_of(process)
         yield client
       rescue Control::Client::Failed => e
         raise Failure, e.message

@@ -57,6 +57,7 @@ module Profiler
         parser.on("--by ROWS", "what the rows are: methods (default), lines, thread, state, class, or a label") { |by| @by = non_empty("--by", by) }
         parser.on("--window SECONDS", "seconds that a screen covers (default 1)") { |text| @window = window(text) }
         parser.on("--once", "print one window and exit") { @once = true }
+        attach_option(parser)
         parser.on("--json", "with --once, print JSON: pid, seconds, type, total, rows") { @json = true }
         color_option(parser)
       end

@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "../control/client"
+require_relative "attaching"
 require_relative "command"
 
 module Profiler
   module CLI
     # +profiler trace PID METHOD+: counts and times the calls of one method in a running process.
     class Trace < Command
+      include Attaching
+
       SUMMARY = "Counts and times every call of one method in a running process."
       USAGE = "trace [options] PID METHOD"
       EXAMPLES = <<~TEXT
@@ -46,6 +49,7 @@ module Profiler
         parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result") { |names| @options[:show] = names }
         parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
         parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
+        attach_option(parser)
         parser.on("--json", "print JSON; times are nanoseconds") { @json = true }
       end
 
@@ -71,7 +75,7 @@ module Profiler
         process, method, *rest = arguments
         raise UsageError, "one process and one method are needed (profiler #{USAGE}); profiler ps lists processes" unless method && rest.empty?
 
-        client = Control::Client.of(process)
+        client = client_of(process)
         trace(client, method)
         0
       rescue Control::Client::Failed => e

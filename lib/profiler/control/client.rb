@@ -105,7 +105,7 @@ module Profiler
           return "there is no process #{process}" unless there?(process)
 
           "process #{process} has no control socket here: start it with #{Place::VARIABLE}=1, or by profiler record --control " \
-            "(its user is #{user(process)})"
+            "(its user is #{user(process)}). Or pass --attach, or run profiler attach #{process}: it then loads the profiler as it runs (experimental)"
         end
 
         # Does not use /proc, which macOS does not have.

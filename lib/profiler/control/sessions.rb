@@ -22,7 +22,9 @@ module Profiler
       # @return [String]
       def self.error(message) = JSON.generate({ error: message })
 
-      def initialize
+      # @yieldparam connection [Integer] the client that has the process left
+      def initialize(&on_detach)
+        @on_detach = on_detach
         @last = 0
         # The sessions, by number. Each may have a connection with which it ends. One that was stopped with +keep+ has its
         # profile until a client forgets it, because the client may have failed to store it.
@@ -43,6 +45,7 @@ module Profiler
         when "forget" then head(session: forget(request))
         when "snapshot" then taken(request) { |session| session.snapshot }
         when "rotate" then taken(request) { |session| session.rotate(gently: true) }
+        when "detach" then head(detached: !@on_detach.call(connection).nil?)
         when "trace" then head(**@traces.begin(request, connection))
         when "tracing" then head(**@traces.state(request))
         when "traced" then text(@traces.end(request))

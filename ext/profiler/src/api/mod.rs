@@ -6,6 +6,7 @@
 use magnus::{function, Error, Module, Object, RHash, RModule, Ruby};
 
 mod app_events;
+mod attachment;
 mod doctor;
 mod formats;
 mod ledger;
@@ -72,6 +73,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     ledger::init(native)?;
     live::init(ruby, profiler)?;
     tracer::init(ruby, profiler)?;
+    attachment::init(ruby, profiler)?;
     #[cfg(feature = "testing")]
     testing::init(profiler)?;
     Ok(())

@@ -4,6 +4,8 @@
 //! process when it is asked the wrong question.
 
 pub(crate) mod allocations;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) mod attached;
 pub(crate) mod cached;
 pub(crate) mod door;
 pub(crate) mod events;

@@ -37,8 +37,10 @@ struct Line {
 
 impl Request {
     /// The requests that Ruby answers.
-    pub const OF_RUBY: [&'static str; 10] =
-        ["start", "stop", "snapshot", "rotate", "forget", "sessions", "memory", "trace", "tracing", "traced"];
+    pub const OF_RUBY: [&'static str; 11] = [
+        "start", "stop", "snapshot", "rotate", "forget", "sessions", "memory", "trace", "tracing", "traced",
+        "detach",
+    ];
 
     /// Parses a line, with or without its end.
     ///
@@ -97,7 +99,7 @@ mod tests {
         let refused = Request::parse(br#"{"do":"eval"}"#).unwrap_err();
         assert_eq!(
             refused,
-            "\"eval\" is not a request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions, memory, trace, tracing, traced)"
+            "\"eval\" is not a request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions, memory, trace, tracing, traced, detach)"
         );
         // Deep nesting must not overflow the stack.
         let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));

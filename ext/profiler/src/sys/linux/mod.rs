@@ -19,6 +19,8 @@ pub(crate) mod snapshot;
 pub(crate) mod system_call;
 mod task_file;
 pub(super) mod thread;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod tracee;
 
 /// The reason why signals cannot be sent to a single thread, and threads have no timers. `None`, as both
 /// exist here.

@@ -1,0 +1,106 @@
+//! The memory of the other process, its libraries, and the unused ends of their pages.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use profiler_core::attach::symbols::{Library, Segment};
+use profiler_core::attach::Memory;
+use profiler_core::memory::mapping::{Backing, Mapping, PAGE};
+
+/// The memory of a process, as it is at the time of opening: a process that calls exec gets another one.
+#[derive(Debug)]
+pub(super) struct OtherMemory(pub(super) File);
+
+impl OtherMemory {
+    pub(super) fn open(pid: i32) -> io::Result<Self> {
+        OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem")).map(Self)
+    }
+
+    /// Writes bytes, also into pages that are read-only for the process.
+    pub(super) fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, address)
+    }
+}
+
+impl Memory for OtherMemory {
+    fn read(&self, address: u64, into: &mut [u8]) -> bool {
+        self.0.read_exact_at(into, address).is_ok()
+    }
+}
+
+/// A library with its file.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) path: String,
+    pub(super) library: Library,
+}
+
+/// The mappings of a process.
+#[derive(Debug)]
+pub(super) struct Mappings(String);
+
+impl Mappings {
+    pub(super) fn read(pid: i32) -> io::Result<Self> {
+        // A path is bytes.
+        let bytes = std::fs::read(format!("/proc/{pid}/maps"))?;
+        Ok(Self(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+
+    fn rows(&self) -> impl Iterator<Item = Mapping<'_>> {
+        self.0.lines().filter_map(|line| Mapping::parse(line.as_bytes()))
+    }
+
+    /// Returns the mapping with that address.
+    pub(super) fn at(&self, address: u64) -> Option<Mapping<'_>> {
+        self.rows().find(|row| (row.start..row.end).contains(&address))
+    }
+
+    /// Returns all libraries and the program itself, in the order of their addresses.
+    pub(super) fn libraries(&self, memory: &OtherMemory) -> Vec<Loaded> {
+        let mut last: &[u8] = b"";
+        let mut found = Vec::new();
+        for row in self.rows() {
+            if row.backing() == Backing::File && row.path != last {
+                last = row.path;
+                if let Some(library) = Library::read(memory, row.start) {
+                    found.push(Loaded { path: String::from_utf8_lossy(row.path).into_owned(), library });
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the unused end of the last page of a segment, if it has that many bytes, which are zero or
+    /// begin with `own`, and if the mapping allows what `is_fit` says.
+    pub(super) fn unused(
+        &self,
+        memory: &OtherMemory,
+        segment: Segment,
+        bytes: usize,
+        own: &[u8],
+        is_fit: impl Fn(&Mapping<'_>) -> bool,
+    ) -> Option<u64> {
+        let start = segment.end.next_multiple_of(16);
+        let end = segment.end.next_multiple_of(PAGE);
+        let mapping = self.at(segment.end.checked_sub(1)?)?;
+        if start + bytes as u64 > end || mapping.end < end || mapping.is_shared || !is_fit(&mapping) {
+            return None;
+        }
+        let mut there = vec![0; usize::try_from(end - start).ok()?];
+        if !memory.read(start, &mut there) {
+            return None;
+        }
+        (there.starts_with(own) || there.iter().all(|byte| *byte == 0)).then_some(start)
+    }
+}
+
+/// Returns the addresses of a segment.
+pub(super) fn range(segment: Segment) -> Range<u64> {
+    segment.start..segment.end
+}

@@ -1,0 +1,268 @@
+//! A process that is to be joined.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use profiler_core::attach::code::{Code, Functions};
+use profiler_core::attach::request::{self, State};
+use profiler_core::attach::{symbols::Library, Memory};
+
+use super::place::{range, Loaded, Mappings, OtherMemory};
+use super::refusal::Refusal;
+use super::thread::{Threads, Written};
+use crate::sys::clock;
+
+/// The signals whose handlers are Ruby's own, unless the program's C code has replaced them.
+const RUBYS: [i32; 7] =
+    [libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM, libc::SIGQUIT, libc::SIGTERM, libc::SIGINT];
+/// The time that a call on a stopped thread may take to return.
+const RETURN: Duration = Duration::from_secs(1);
+/// The longest version or platform.
+const LONGEST: usize = 64;
+
+/// What was written, and what is called.
+#[derive(Debug)]
+struct Prepared {
+    written: Written,
+    /// The number of a signal that nobody uses.
+    spare: i32,
+    /// Ruby's handler of signals.
+    handler: AtomicU64,
+}
+
+/// A process that has a Ruby.
+#[derive(Debug)]
+pub(crate) struct Attachment {
+    pid: i32,
+    memory: OtherMemory,
+    ruby: Library,
+    /// The C library's function of that name, those that our code calls, and Ruby's function that registers
+    /// jobs.
+    sigaction: u64,
+    functions: Functions,
+    register: u64,
+    /// `RUBY_VERSION` and `RUBY_PLATFORM`.
+    pub(crate) version: String,
+    pub(crate) platform: String,
+    threads: Threads,
+    prepared: OnceLock<Prepared>,
+}
+
+impl Attachment {
+    /// Looks at a process.
+    pub(crate) fn new(pid: i32) -> Result<Self, Refusal> {
+        let refused =
+            |error: io::Error| Refusal::never(format!("the kernel does not let us read it ({error})"));
+        let memory = OtherMemory::open(pid).map_err(refused)?;
+        // SAFETY: the call takes no pointer.
+        if unsafe { libc::flock(memory.0.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            return Err(Refusal::NotNow("another profiler attach is at work on it".into()));
+        }
+        let mappings = Mappings::read(pid).map_err(refused)?;
+        let libraries = mappings.libraries(&memory);
+        // Other libraries may export functions of these names that call those of the C library.
+        let is_libc = |it: &&Loaded| it.path.contains("/libc.so") || it.path.contains("/libc-");
+        let exported = |name: &str| {
+            let of_libc = libraries.iter().filter(is_libc).find_map(|it| it.library.find(&memory, name));
+            of_libc.or_else(|| libraries.iter().find_map(|it| it.library.find(&memory, name)))
+        };
+        let ruby = libraries.iter().find(|it| it.library.find(&memory, "ruby_version").is_some());
+        let Some(Loaded { library: ruby, .. }) = ruby else {
+            let musl = mappings.text().contains("/ld-musl-");
+            let why = if musl {
+                "its C library is musl, and only glibc is supported"
+            } else {
+                "it has no Ruby in it"
+            };
+            return Err(Refusal::never(why));
+        };
+        let missing = |name: &str| Refusal::never(format!("its Ruby does not export {name}"));
+        let of_ruby = |name: &str| ruby.find(&memory, name).ok_or_else(|| missing(name));
+        of_ruby("rb_load")?;
+        let text = |name: &str| memory.text(of_ruby(name).ok()?, LONGEST);
+        let of_libc = |name: &str| {
+            exported(name).ok_or_else(|| Refusal::never(format!("its C library exports no {name}")))
+        };
+        let version = text("ruby_version").ok_or_else(|| missing("ruby_version"))?;
+        let has_timer = !["3.1.", "3.2."].iter().any(|older| version.starts_with(older));
+        Ok(Self {
+            threads: Threads::new(pid, range(ruby.data), has_timer),
+            pid,
+            sigaction: of_libc("sigaction")?,
+            functions: Functions {
+                dlopen: of_libc("dlopen")?,
+                dlsym: of_libc("dlsym")?,
+                rb_thread_create: of_ruby("rb_thread_create")?,
+            },
+            register: of_ruby("rb_postponed_job_register_one")?,
+            version,
+            platform: text("ruby_platform").unwrap_or_default(),
+            ruby: ruby.clone(),
+            memory,
+            prepared: OnceLock::new(),
+        })
+    }
+
+    /// Writes the code and an idle request, and finds Ruby's handler of signals. `pid` is the process's own
+    /// number, in its namespace. `spare` is a signal that nobody uses.
+    pub(crate) fn prepare(&self, pid: u32, library: &[u8], script: &[u8], spare: i32) -> Result<(), Refusal> {
+        let code = Code::new(self.functions);
+        let request =
+            request::bytes(pid, library, script).ok_or_else(|| Refusal::never("a path has a zero byte"))?;
+        let mappings =
+            Mappings::read(self.pid).map_err(|why| Refusal::never(format!("its mappings: {why}")))?;
+        let libraries = mappings.libraries(&self.memory);
+        let own = |library: &Library| *library != self.ruby;
+        let ordered = || {
+            libraries
+                .iter()
+                .filter(|it| !own(&it.library))
+                .chain(libraries.iter().filter(|it| own(&it.library)))
+        };
+        let code_at = ordered()
+            .find_map(|it| {
+                let fits =
+                    |row: &profiler_core::memory::mapping::Mapping<'_>| row.is_executable && !row.is_writable;
+                mappings.unused(&self.memory, it.library.code, code.bytes.len(), &code.bytes, fits)
+            })
+            .ok_or_else(|| Refusal::never("no library has unused room in its last page of code"))?;
+        let request_at = ordered()
+            .filter(|it| it.path.contains(".so") && !it.path.contains("/ld-linux")) // a heap may begin behind the program's data
+            .find_map(|it| {
+                let fits = |row: &profiler_core::memory::mapping::Mapping<'_>| row.is_writable;
+                mappings.unused(
+                    &self.memory,
+                    it.library.data,
+                    request.len(),
+                    &request::MAGIC.to_le_bytes(),
+                    fits,
+                )
+            })
+            .ok_or_else(|| Refusal::never("no library has unused room in its last page of data"))?;
+        self.refuse_busy(request_at, pid)?;
+        let write = |at, bytes: &[u8]| {
+            self.memory.write(at, bytes).map_err(|why| {
+                Refusal::never(format!(
+                    "the kernel does not let us write to it ({why}; see proc_mem.force_override)"
+                ))
+            })
+        };
+        write(request_at, &request)?;
+        let mut there = vec![0; code.bytes.len()];
+        if !self.memory.read(code_at, &mut there) || there != code.bytes {
+            write(code_at, &code.bytes)?;
+        }
+        let prepared =
+            Prepared { written: Written { code, code_at, request_at }, spare, handler: AtomicU64::new(0) };
+        let prepared = self.prepared.get_or_init(|| prepared);
+        prepared.handler.store(self.find_handler(prepared)?, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Refuses a process in which an earlier request is at work. A forked child has a copy of its parent's.
+    fn refuse_busy(&self, request_at: u64, pid: u32) -> Result<(), Refusal> {
+        let is_ours = self.memory.u64(request_at) == Some(request::MAGIC)
+            && self.memory.u32(request_at + 20) == Some(pid);
+        let state = self.memory.u32(request_at + request::STATE as u64).and_then(State::from_number);
+        match state {
+            Some(State::Taken | State::Loading) if is_ours => {
+                Err(Refusal::NotNow("an earlier profiler attach is still at work in it".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks libc, on a thread of the process, for the handlers of some signals. The one that two of them have
+    /// in Ruby's library is Ruby's own.
+    fn find_handler(&self, prepared: &Prepared) -> Result<u64, Refusal> {
+        let at = prepared.written.request_at + request::MESSAGE as u64;
+        let code = range(self.ruby.code);
+        let mut seen: Vec<u64> = Vec::new();
+        let mut found = None;
+        for signal in RUBYS {
+            self.memory.write(at, &u64::MAX.to_le_bytes()).map_err(|why| Refusal::never(why.to_string()))?;
+            self.call(prepared, self.sigaction, [signal as u64, 0, at])?;
+            let begun = Instant::now();
+            let handler = loop {
+                match self.memory.u64(at) {
+                    Some(u64::MAX) if begun.elapsed() < RETURN => sleep(Duration::from_micros(50)),
+                    Some(u64::MAX) | None => {
+                        return Err(Refusal::NotNow("a thread of it gets no CPU".into()))
+                    }
+                    Some(handler) => break handler,
+                }
+            };
+            if code.contains(&handler) && seen.contains(&handler) {
+                found = Some(handler);
+                break;
+            }
+            seen.push(handler);
+        }
+        let _ = self.memory.write(at, &[0; request::MESSAGE_BYTES]);
+        found.ok_or_else(|| Refusal::never("Ruby's handler of signals is not the one that it has installed"))
+    }
+
+    fn call(&self, prepared: &Prepared, function: u64, arguments: [u64; 3]) -> Result<u64, Refusal> {
+        self.threads.call(&prepared.written, function, arguments)
+    }
+
+    fn prepared(&self) -> Result<&Prepared, Refusal> {
+        self.prepared.get().ok_or_else(|| Refusal::never("it was not prepared"))
+    }
+
+    /// Asks Ruby to run the job. Returns for how many nanoseconds one thread was stopped. The job does
+    /// nothing after `patience`.
+    pub(crate) fn ask(&self, patience: Duration) -> Result<u64, Refusal> {
+        let prepared = self.prepared()?;
+        let deadline = clock::monotonic_ns() + u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX / 2);
+        let write = |at: u64, bytes: &[u8]| {
+            self.memory.write(at, bytes).map_err(|why| Refusal::never(format!("it has ended ({why})")))
+        };
+        write(prepared.written.request_at + 8, &deadline.to_le_bytes())?;
+        if self.state()?.0 == State::Idle {
+            write(
+                prepared.written.request_at + request::STATE as u64,
+                &(State::Wanted as u32).to_le_bytes(),
+            )?;
+        }
+        self.call(prepared, self.register, [0, prepared.written.code_at, prepared.written.request_at])
+    }
+
+    /// Wakes Ruby's main thread, as a signal that nobody uses would. Returns as [`Attachment::ask`].
+    pub(crate) fn wake(&self) -> Result<u64, Refusal> {
+        let prepared = self.prepared()?;
+        self.call(prepared, prepared.handler.load(Ordering::Relaxed), [prepared.spare as u64, 0, 0])
+    }
+
+    /// Returns how far the request is, and why it failed.
+    pub(crate) fn state(&self) -> Result<(State, String), Refusal> {
+        let at = self.prepared()?.written.request_at;
+        let number = self.memory.u32(at + request::STATE as u64);
+        let state = number.and_then(State::from_number).ok_or_else(|| Refusal::never("it has ended"))?;
+        let message =
+            self.memory.text(at + request::MESSAGE as u64, request::MESSAGE_BYTES).unwrap_or_default();
+        Ok((state, message))
+    }
+
+    /// Lets another command join the process.
+    pub(crate) fn release(&self) {
+        // SAFETY: the call takes no pointer.
+        unsafe { libc::flock(self.memory.0.as_raw_fd(), libc::LOCK_UN) };
+    }
+
+    /// Withdraws the request. Returns false if the job has begun.
+    pub(crate) fn withdraw(&self) -> Result<bool, Refusal> {
+        let at = self.prepared()?.written.request_at + request::STATE as u64;
+        if self.state()?.0 != State::Wanted {
+            return Ok(false);
+        }
+        let idle = (State::Idle as u32).to_le_bytes();
+        self.memory.write(at, &idle).map_err(|why| Refusal::never(format!("it has ended ({why})")))?;
+        sleep(Duration::from_millis(2));
+        Ok(self.state()?.0 == State::Idle)
+    }
+}

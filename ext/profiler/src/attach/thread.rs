@@ -1,0 +1,191 @@
+//! A call of a C function on a thread of the other process.
+
+use std::fs::{read_dir, read_to_string};
+use std::ops::Range;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use profiler_core::attach::code::Code;
+use profiler_core::attach::frame::{build, Call, Stopped, ORIG_RAX, RIP, RSP};
+use profiler_core::attach::waits::{fitness, Fitness};
+use profiler_core::attach::{request, Memory};
+
+use super::place::{Mappings, OtherMemory};
+use super::refusal::Refusal;
+use crate::sys::tracee::{extended_of_frames, NotStopped, Tracee};
+
+/// The time in which a thread has to stop. One that waits for a disk may not.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often a thread is looked for, and the pause in between.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(1);
+/// The attempts in which only Ruby's own thread is taken.
+const TIMER_ATTEMPTS: u32 = 10;
+/// The stack that has to be mapped below the frame, for the function.
+const STACK: u64 = 12 * 1024;
+/// The signals that stay as they are: faults, and traps.
+const FAULTS: [i32; 6] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+/// The calls that make or replace a thread, and the return from a signal handler.
+const NEVER: [i64; 7] = [
+    libc::SYS_clone,
+    libc::SYS_clone3,
+    libc::SYS_fork,
+    libc::SYS_vfork,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_rt_sigreturn,
+];
+
+/// What was written into the process, and where.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) code: Code,
+    pub(super) code_at: u64,
+    pub(super) request_at: u64,
+}
+
+/// The threads of a process.
+#[derive(Debug)]
+pub(super) struct Threads {
+    pid: i32,
+    /// Where Ruby's library has its data.
+    ruby_data: Range<u64>,
+    /// Whether Ruby has a thread of its own that wakes others.
+    has_timer: bool,
+    /// That thread, once it was found.
+    timer: AtomicI32,
+}
+
+impl Threads {
+    pub(super) fn new(pid: i32, ruby_data: Range<u64>, has_timer: bool) -> Self {
+        Self { pid, ruby_data, has_timer, timer: AtomicI32::new(0) }
+    }
+
+    /// Calls `function` on a thread of the process. Returns for how many nanoseconds that thread was stopped; the
+    /// function has not returned yet.
+    pub(super) fn call(&self, written: &Written, function: u64, arguments: [u64; 3]) -> Result<u64, Refusal> {
+        let mut why = "no thread of it can be used at this instant".to_owned();
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                sleep(PAUSE);
+            }
+            let only_timer = self.has_timer && attempt < TIMER_ATTEMPTS;
+            let Some(thread) = self.choose(only_timer, attempt)? else { continue };
+            let begun = Instant::now();
+            match Tracee::stop(thread, PATIENCE) {
+                Ok(tracee) => match redirect(self.pid, written, &tracee, function, arguments) {
+                    Ok(()) => {
+                        drop(tracee);
+                        return Ok(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
+                    }
+                    Err(Refusal::NotNow(reason)) => why = reason,
+                    Err(refusal) => return Err(refusal),
+                },
+                Err(NotStopped::StoppedAlready) => {
+                    return Err(Refusal::Never("it is stopped: continue it first (kill -CONT)".into()))
+                }
+                Err(NotStopped::Refused(error)) if error.raw_os_error() == Some(libc::EPERM) => {
+                    return Err(Refusal::Never(
+                        "the kernel does not let us trace it, or another program does".into(),
+                    ))
+                }
+                Err(NotStopped::Late) => {
+                    return Err(Refusal::NotNow("a thread of it waits for a device".into()))
+                }
+                Err(NotStopped::Refused(_) | NotStopped::NotNow) => {}
+            }
+        }
+        Err(Refusal::NotNow(why))
+    }
+
+    /// Returns the thread that is fittest now.
+    fn choose(&self, only_timer: bool, attempt: u32) -> Result<Option<i32>, Refusal> {
+        let pid = self.pid;
+        let look = |thread: i32| {
+            let line = read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
+            fitness(&line, &self.ruby_data)
+        };
+        let known = self.timer.load(Ordering::Relaxed);
+        if known != 0 && look(known).is_some_and(|fitness| fitness != Fitness::Waits) {
+            return Ok(Some(known));
+        }
+        let gone = |_| Refusal::Never("it has ended".into());
+        let threads = read_dir(format!("/proc/{pid}/task")).map_err(gone)?.flatten();
+        let threads = threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let mut fit: Vec<(Fitness, bool, i32)> =
+            threads.filter_map(|thread| Some((look(thread)?, thread != pid, thread))).collect();
+        fit.sort_unstable();
+        if let Some((Fitness::Timer, _, thread)) = fit.first() {
+            self.timer.store(*thread, Ordering::Relaxed);
+            return Ok(Some(*thread));
+        }
+        if only_timer || fit.is_empty() {
+            return Ok(None);
+        }
+        // Another one each time, if the first could not be used.
+        Ok(fit.get(attempt as usize % fit.len()).map(|(_, _, thread)| *thread))
+    }
+}
+
+/// Lets a stopped thread continue with the call.
+fn redirect(
+    pid: i32,
+    written: &Written,
+    tracee: &Tracee,
+    function: u64,
+    arguments: [u64; 3],
+) -> Result<(), Refusal> {
+    let gone = |_| Refusal::NotNow("its thread has ended".into());
+    let not_now = |text: &str| Refusal::NotNow(text.into());
+    let registers = tracee.registers().map_err(gone)?;
+    if NEVER.contains(&(registers[ORIG_RAX] as i64)) {
+        return Err(not_now("its thread makes another process or thread"));
+    }
+    // The process may have become another program, or another process may have its number.
+    let memory = OtherMemory::open(pid).map_err(gone)?;
+    let mut code = vec![0; written.code.bytes.len()];
+    if !memory.read(written.code_at, &mut code)
+        || code != written.code.bytes
+        || memory.u64(written.request_at) != Some(request::MAGIC)
+    {
+        return Err(Refusal::Never("it has become another program".into()));
+    }
+    if is_in_sequence(&memory, tracee, registers[RIP]) {
+        return Err(not_now("its thread is in a restartable sequence"));
+    }
+    let form = extended_of_frames()
+        .ok_or_else(|| Refusal::Never("this machine saves no extended state in signal frames".into()))?;
+    let extended = tracee.extended().map_err(gone)?;
+    let mask = tracee.mask().map_err(gone)?;
+    let stopped = Stopped { registers, mask, extended: &extended };
+    let restorer = written.code_at + written.code.restorer;
+    let frame = build(&stopped, form, Call { function, arguments, restorer })
+        .ok_or_else(|| not_now("its thread waits in a call that cannot be continued"))?;
+    let mappings = Mappings::read(pid).map_err(gone)?;
+    let stack = mappings.at(registers[RSP]);
+    if !stack.is_some_and(|stack| stack.is_writable && stack.start + STACK <= frame.at) {
+        return Err(not_now("its thread has too little stack"));
+    }
+    memory.write(frame.at, &frame.bytes).map_err(gone)?;
+    tracee.set_registers(frame.registers).map_err(gone)?;
+    // From here on, the thread returns by itself.
+    let faults = FAULTS.iter().fold(0_u64, |mask, signal| mask | 1 << (signal - 1));
+    let _ = tracee.set_mask(!faults);
+    Ok(())
+}
+
+/// Returns whether the thread is in a restartable sequence, which it would have to begin again.
+fn is_in_sequence(memory: &OtherMemory, tracee: &Tracee, at: u64) -> bool {
+    const SEQUENCE: u64 = 8;
+    let Some(rseq) = tracee.rseq().filter(|rseq| rseq.address != 0) else { return false };
+    let Some(sequence) = memory.u64(rseq.address + SEQUENCE) else { return true };
+    if sequence == 0 {
+        return false;
+    }
+    match (memory.u64(sequence + 8), memory.u64(sequence + 16)) {
+        (Some(start), Some(length)) => at.wrapping_sub(start) < length,
+        _ => true,
+    }
+}
