@@ -4,7 +4,8 @@
 //! nanosecond to a stack: the CPU clock and, if the session measures wall-clock time, the parts of the wall
 //! clock. A record advances the clocks of its kind, and its own stack gets the differences. When the thread
 //! ends or the session closes, the rest goes to the last stack that had time of that kind, or to
-//! `(unsampled)` if there is none. So the sums of a thread always equal the thread's own clocks.
+//! `(unsampled)` if there is none. Blocked time that is older than the last record goes to `(unsampled)` as
+//! well. So the sums of a thread always equal the thread's own clocks.
 //!
 //! A session that selects labels or a scope counts a thread only while it is inside: from the switch that
 //! sets them to the one that removes them.
@@ -248,8 +249,9 @@ impl Aggregate {
         let like =
             |key: Option<Key>, state| key.filter(fits).map_or(nowhere(state), |key| Key { state, ..key });
         let ticked = account.last.filter(fits).unwrap_or(nowhere(State::Running));
+        let mut since_last_ns = 0;
         if runnable {
-            account.off_cpu.compare(last.cpu_ns, &last.walls, last.runnable_ns);
+            since_last_ns = account.off_cpu.compare(last.cpu_ns, &last.walls, last.runnable_ns);
         }
         let (cpu_ns, rest) = account.take_rest(last.cpu_ns, &last.walls);
         let running_ns = account.off_cpu.split(rest.running_ns);
@@ -263,13 +265,16 @@ impl Aggregate {
         if account.last_block.is_none() {
             off_cpu.runnable_ns += std::mem::take(&mut off_cpu.blocked_ns);
         }
+        // Blocks before the last record were over by then, and were not found: they were not the last one.
+        let missed_ns = off_cpu.blocked_ns.saturating_sub(since_last_ns);
         let blamed = account.last_blamed.filter(|(_, waited)| starts_inside || *waited == labels);
         let blamed = blamed.map_or(nowhere(State::Running), |(key, _)| key);
         let blame_ns = forward(&mut account.blamed_ns, last.walls.gvl_ns);
         let parts = [
             (like(account.last_ran, State::Running), running_ns),
             (like(account.last_ran, State::Runnable), off_cpu.runnable_ns),
-            (like(account.last_block, State::Blocked), off_cpu.blocked_ns),
+            (like(account.last_block, State::Blocked), off_cpu.blocked_ns - missed_ns),
+            (nowhere(State::Blocked), missed_ns),
             (like(account.last_wait, State::Waiting), rest.waiting_ns),
             (like(account.last_wait, State::Gvl), rest.gvl_ns),
             (like(account.last_gc, State::Gc), rest.gc_ns),

@@ -168,6 +168,19 @@ fn a_block_before_the_rest_gets_it() {
 }
 
 #[test]
+fn a_block_that_was_not_found_goes_to_none() {
+    let mut aggregate = started();
+    block(&mut aggregate, &since(0, 60, 0), 8);
+    aggregate.record(Kind::Tick, &since(5, 95, 0), Some(StackId(7))); // a block of 30, which was not found
+    aggregate.finish(&LastClocks::of(&since(10, 110, 0)));
+    assert_eq!([wall_us(&aggregate, 7), wall_us(&aggregate, 8)], [[10, 0, 0], [0, 0, 70]]);
+    let rows = aggregate.into_weights();
+    let of_none = rows.iter().filter(|(key, _)| key.stack.is_none());
+    let of_none: Vec<_> = of_none.map(|(key, weight)| (key.state, weight.wall_ns)).collect();
+    assert_eq!(of_none, [(State::Blocked, 30_000)]);
+}
+
+#[test]
 fn deferred_cpu_time_is_for_a_later_record() {
     let mut aggregate = started();
     let tick = Header { deferred_cpu_ns: 30, ..running(140, 40, 0, 0) };
