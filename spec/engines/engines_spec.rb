@@ -127,6 +127,20 @@ RSpec.describe "The engine" do
     end
   end
 
+  it "ticks beside polls for blocks, whichever interval these have", :timed do
+    [1_000, 5_000, 10_000].each do |interval| # polls come every 5 ms
+      ran = run_json(<<~RUBY)
+        profile = Profiler.run(mode: :wall, engine: :ticker, interval: #{interval}) do
+          till = cpu_ns + 500_000_000
+          i = 0
+          i += 1 while cpu_ns < till
+        end
+        print_json(profile.samples.select { |it| it.state == :running }.sum(&:count))
+      RUBY
+      expect(ran).to be > 0.5 * 500_000 / interval, interval.to_s
+    end
+  end
+
   it "attributes the time of system calls to their callers", :timed do
     Perf.among("perf", "ticker").each do |engine|
       own, found = run_json(<<~RUBY)

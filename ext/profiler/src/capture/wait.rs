@@ -34,7 +34,7 @@ use crate::capture::gvl_holder;
 use crate::capture::header::{attributed, header_at, header_now};
 use crate::capture::hook_loss;
 use crate::capture::walk::Scratch;
-use crate::engine::ticker;
+use crate::engine::{alarm, ticker};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::gvl_holder::Holder;
@@ -85,7 +85,7 @@ pub(crate) fn inherit_hooks() {
 /// Handles an event of the GVL.
 ///
 /// *Runs on:* any thread; on the thread that the event is about, except for `Ready`. *GVL:* held if
-/// `Resumed`. *Calls:* a walk; if `Suspended`, spins for at most 50 us until a signal of the ticker has
+/// `Resumed`. *Calls:* a walk; the alarm's system call; if `Suspended`, spins for at most 50 us until a signal of the ticker has
 /// arrived. *Never:* takes longer than these.
 unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
@@ -115,6 +115,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
                 block::answer(hub, state);
             }
             state.walls.block(now_ns);
+            alarm::thread_waits();
             state.ticker.signal.let_arrive(now_ns);
         }
         GvlEvent::Ready => {
@@ -123,6 +124,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
         }
         GvlEvent::Resumed => {
             let due = state.walls.resume(now_ns, gvl_holder::last_tick_ns());
+            alarm::thread_runs(now_ns);
             ticker::wake_if_idle();
             // No Ruby code has run since, so the stack is that of the wait.
             record_wait(state, due, before, now_ns);
@@ -209,6 +211,7 @@ pub(crate) unsafe fn begin(state: &'static ThreadState, interval_ns: u64) {
         let start_ns = FirstReady::of(tag).map_or(now_ns, |it| it.0.min(now_ns));
         let tick_ns = gvl_holder::last_tick_ns();
         let due = state.walls.turn_on_at_start(start_ns, now_ns, interval_ns, tick_ns);
+        alarm::thread_runs(now_ns);
         ticker::wake_if_idle();
         record_wait(state, due, before, now_ns);
     }

@@ -29,11 +29,13 @@ use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::NEEDS_LINUX;
 
+pub(crate) mod alarm;
 pub(crate) mod blocks;
 pub(crate) mod no_tick;
 pub(crate) mod owner;
 pub(crate) mod perf;
 pub(crate) mod progress;
+pub(crate) mod round;
 pub(crate) mod setitimer;
 pub(crate) mod thread_timer;
 pub(crate) mod ticker;

@@ -12,24 +12,26 @@
 //! If no hook reports waits, it samples the wall clocks as well, with any engine. A thread that waits is then
 //! sent a tick too, but seldom (`core/sampling/estimated_wall_clock.rs`).
 //!
-//! When no thread has run for a while, it sleeps until a hook on the GVL wakes it, so an idle process is not
+//! If it only polls for blocks, it waits for the [`alarm`], which threads with the GVL set. As the engine, it
+//! sleeps when no thread has run for a while, until a hook on the GVL wakes it. So an idle process is not
 //! disturbed. It can know this only from Ruby 3.3 on.
 
 use ::core::cell::Cell;
 use ::core::hint::black_box;
 use ::core::prelude::rust_2021::*;
 use ::core::ptr::null_mut;
-use ::core::sync::atomic::{fence, AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use ::core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use ::std::boxed::Box;
 use ::std::io;
-use ::std::thread::{park, park_timeout, sleep, yield_now, Builder, Thread};
+use ::std::thread::{park, park_timeout, sleep, Builder, Thread};
 use ::std::time::Duration;
 
 use ::profiler_core::record::counters::add;
 use ::profiler_core::rng;
 
 use crate::before_3_3;
-use crate::engine::{blocks, setitimer};
+use crate::engine::round::{self, Round};
+use crate::engine::{alarm, blocks, setitimer};
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::siginfo::TimerInfo;
@@ -60,8 +62,6 @@ static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
 static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
 /// The number of ticks sent for sampled wall clocks.
 static WALL_TICKS: AtomicU64 = AtomicU64::new(0);
-/// True while the ticker is sending ticks.
-static IN_ROUND: AtomicBool = AtomicBool::new(false);
 /// True while the ticker sleeps until a thread runs.
 static IDLE: AtomicBool = AtomicBool::new(false);
 /// The time in nanoseconds for which no thread must have run before the ticker sleeps like that. Waking it
@@ -111,6 +111,9 @@ pub(crate) fn arm(interval_ns: u64, look_ns: u64) -> Result<(), i32> {
     };
     if let Some(thread) = thread() {
         thread.unpark();
+        if !setitimer::is_ours() {
+            alarm::ring();
+        }
     } else if interval_ns > 0 {
         let spawned = sigprof::without_signals(|| Builder::new().name("profiler tick".into()).spawn(work));
         let thread = spawned.map_err(no_thread)?.thread().clone();
@@ -126,35 +129,6 @@ fn thread() -> Option<&'static Thread> {
     // SAFETY: the pointer is null or leaked. Acquire pairs with the Release in `arm`, of which the sampler
     // lock allows only one call at a time.
     unsafe { TICKER.load(Ordering::Acquire).as_ref() }
-}
-
-/// A round, until it is dropped.
-struct Round;
-
-impl Round {
-    fn begin() -> Self {
-        IN_ROUND.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `wait_for_round`: either the round sees that the ticker was stopped, or the
-        // round is waited for.
-        fence(Ordering::SeqCst);
-        Self
-    }
-}
-
-impl Drop for Round {
-    fn drop(&mut self) {
-        // Release pairs with the Acquire in `wait_for_round`: all signals were sent before.
-        IN_ROUND.store(false, Ordering::Release);
-    }
-}
-
-/// Waits until the ticker, which was stopped, has sent its last tick. That takes no longer than a round,
-/// which never blocks.
-pub(crate) fn wait_for_round() {
-    fence(Ordering::SeqCst);
-    while IN_ROUND.load(Ordering::Acquire) {
-        yield_now();
-    }
 }
 
 /// Wakes the ticker, if it waits for a thread to run: the calling thread runs.
@@ -195,21 +169,40 @@ pub(crate) fn forget() {
     WALL_TICKS.store(0, Ordering::Relaxed);
     TICKER.store(null_mut(), Ordering::Relaxed);
     IDLE.store(false, Ordering::Relaxed);
-    IN_ROUND.store(false, Ordering::Relaxed);
+    round::forget();
+    alarm::forget();
 }
 
 fn work() {
     native_thread::sleep_precisely();
     NATIVE_ID.store(native_thread::native_id(), Ordering::Relaxed);
+    if !before_3_3::NEEDED {
+        alarm::create(native_thread::native_id());
+    }
     let receives = Cell::new(false);
     let mut chance = super::random() | 1;
     let mut slot_ns = clock::monotonic_ns();
     let (mut busy_ns, mut last_round_ns, mut last_look_ns) = (slot_ns, 0, 0);
     loop {
+        if setitimer::is_ours() && !receives.get() {
+            alarm::silence();
+        }
         setitimer::receive_here(&receives);
         let interval_ns = INTERVAL_NS.load(Ordering::Relaxed);
         if interval_ns == 0 {
             park();
+            slot_ns = clock::monotonic_ns();
+            busy_ns = slot_ns;
+            continue;
+        }
+        let look_ns = LOOK_NS.load(Ordering::Relaxed);
+        let only_looks = look_ns > 0 && !IS_ENGINE.load(Ordering::Relaxed);
+        if only_looks && alarm::exists() && !setitimer::is_ours() {
+            alarm::wait(look_ns, || threads::gvl_holder::running().is_some());
+            let _round = Round::begin();
+            if is_wanted() {
+                blocks::look();
+            }
             slot_ns = clock::monotonic_ns();
             busy_ns = slot_ns;
             continue;
@@ -229,8 +222,6 @@ fn work() {
             continue;
         }
         chance = rng::after(chance);
-        let look_ns = LOOK_NS.load(Ordering::Relaxed);
-        let only_looks = look_ns == interval_ns;
         let (first_ns, span_ns) = if only_looks {
             // Timed from one poll to the next, so that no program falls into step with them, and no gap is far
             // longer than another.
@@ -245,19 +236,18 @@ fn work() {
         let now_ns = clock::monotonic_ns();
         last_round_ns = now_ns;
         let round = Round::begin();
-        let is_wanted = CAPTURE.enabled.load(Ordering::Relaxed) && INTERVAL_NS.load(Ordering::Relaxed) > 0;
-        if is_wanted && look_ns > 0 && now_ns - last_look_ns >= look_ns / 2 {
+        if is_wanted() && look_ns > 0 && now_ns - last_look_ns >= look_ns / 2 {
             last_look_ns = now_ns;
             blocks::look();
         }
-        if is_wanted && !only_looks {
+        if is_wanted() && !only_looks {
             let mut waited_for = None;
             // A thread that no session profiles ticks for the threads that wait for it.
-            let mut is_wanted = |state: &ThreadState| {
+            let mut is_visited = |state: &ThreadState| {
                 !state.wanted.outside.load(Ordering::Relaxed)
                     || *waited_for.get_or_insert_with(threads::any_waits_for_gvl)
             };
-            threads::live().filter(|it| is_wanted(it)).for_each(|it| visit(it, slot_ns, now_ns));
+            threads::live().filter(|it| is_visited(it)).for_each(|it| visit(it, slot_ns, now_ns));
         }
         drop(round);
         slot_ns += interval_ns;
@@ -267,6 +257,11 @@ fn work() {
             add(&hub.counters.overrun, missed);
         }
     }
+}
+
+/// Returns whether ticks and polls are wanted: no session has stopped them since the round began.
+fn is_wanted() -> bool {
+    CAPTURE.enabled.load(Ordering::Relaxed) && INTERVAL_NS.load(Ordering::Relaxed) > 0
 }
 
 /// Returns whether there is no thread to visit before a hook reports that one has acquired the GVL. Always

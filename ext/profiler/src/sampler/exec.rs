@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use magnus::{Error, Ruby};
 
-use crate::engine::{self, ticker};
+use crate::engine::{self, round};
 use crate::sampler::fork::enter;
 use crate::sampler::reconcile::{give_up, stop_ticks};
 use crate::sampler::state::lock;
@@ -33,7 +33,7 @@ fn in_exec() -> MutexGuard<'static, Vec<u64>> {
 ///    for it before it closes the counter. It delivers a signal for this thread at the end of that system
 ///    call at the latest. At exec it discards the signals of POSIX timers, but it recognizes them by the data
 ///    that they carry. They lose that data if the quota of pending signals is used up (`ulimit -i`).
-/// 3. `ticker::wait_for_round`: the ticker may be in the middle of a round that it began before. Each signal
+/// 3. `round::wait_for_end`: the ticker may be in the middle of a round that it began before. Each signal
 ///    that it has sent until then is pending for one thread, as are those of timers and counters.
 /// 4. `sigprof::take_pending`: a signal that is pending for this thread arrives when a system call returns,
 ///    so it has arrived by now, unless the app blocks SIGPROF. A signal of `setitimer` is pending for the
@@ -57,7 +57,7 @@ pub(crate) fn disarm_for_exec(ruby: &Ruby) -> Result<(), Error> {
     }
     engine::halt(true);
     stop_ticks();
-    ticker::wait_for_round();
+    round::wait_for_end();
     if sigprof::owner() == sigprof::Owner::Us {
         while sigprof::take_pending() {}
     }
@@ -72,7 +72,7 @@ pub(crate) fn disarm_for_exec(ruby: &Ruby) -> Result<(), Error> {
 pub(crate) fn give_up_elsewhere(ruby: &Ruby, why: &'static str) -> Result<(), Error> {
     vm::gvl::release(ruby, || {
         give_up(why);
-        ticker::wait_for_round();
+        round::wait_for_end();
     })
 }
 

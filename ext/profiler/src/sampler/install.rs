@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use profiler_core::pipeline::hub::Hub;
 
 use crate::capture::{allocation, block, handler, hook_loss};
-use crate::engine::ticker;
+use crate::engine::round;
 use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::{fork, keepers, mark, running, tables, thread_hooks};
 use crate::shared::CAPTURE;
@@ -59,6 +59,6 @@ pub(super) unsafe fn install_once() {
 /// *Runs on:* the main thread, as the VM shuts down.
 unsafe extern "C" fn end(_data: *mut c_void) {
     stop_ticks();
-    ticker::wait_for_round(); // triggers jobs
+    round::wait_for_end(); // triggers jobs
     allocation::end();
 }

@@ -11,6 +11,7 @@
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicUsize, Ordering};
+use ::core::time::Duration;
 
 use super::system::signals;
 
@@ -81,12 +82,7 @@ pub(crate) fn unblock_here() {
 
 fn change_mask(how: ::core::ffi::c_int) {
     // SAFETY: the set is ours.
-    unsafe {
-        let mut set: ::libc::sigset_t = ::core::mem::zeroed();
-        ::libc::sigemptyset(&mut set);
-        ::libc::sigaddset(&mut set, ::libc::SIGPROF);
-        ::libc::pthread_sigmask(how, &set, ::core::ptr::null_mut());
-    }
+    unsafe { ::libc::pthread_sigmask(how, &only_sigprof(), ::core::ptr::null_mut()) };
 }
 
 /// Takes a SIGPROF that is pending for the calling thread or for the process, as one can be in a handler or
@@ -95,12 +91,22 @@ fn change_mask(how: ::core::ffi::c_int) {
 /// # Signal safety
 /// System calls that do not block.
 pub(crate) fn take_pending() -> bool {
+    signals::take_pending(&only_sigprof())
+}
+
+/// Waits until a SIGPROF is pending for the calling thread, which blocks it, and takes that. Returns false
+/// after `longest`.
+pub(crate) fn wait_for_pending(longest: Duration) -> bool {
+    signals::wait_for_pending(&only_sigprof(), longest)
+}
+
+fn only_sigprof() -> ::libc::sigset_t {
     // SAFETY: a set of signals is plain words, and these calls fill it.
     unsafe {
         let mut signals: ::libc::sigset_t = ::core::mem::zeroed();
         ::libc::sigemptyset(&raw mut signals);
         ::libc::sigaddset(&raw mut signals, ::libc::SIGPROF);
-        signals::take_pending(&signals)
+        signals
     }
 }
 

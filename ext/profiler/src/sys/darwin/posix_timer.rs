@@ -1,4 +1,4 @@
-//! Timers on the CPU clocks of threads, which do not exist here.
+//! Timers that signal one thread, which do not exist here.
 
 use ::core::prelude::rust_2021::*;
 
@@ -7,6 +7,14 @@ use ::core::prelude::rust_2021::*;
 /// # Errors
 /// ENOSYS.
 pub(crate) fn create(_native_id: i32, _value: usize) -> Result<u64, i32> {
+    Err(::libc::ENOSYS)
+}
+
+/// Fails: there are no timers.
+///
+/// # Errors
+/// ENOSYS.
+pub(crate) fn create_monotonic(_native_id: i32) -> Result<u64, i32> {
     Err(::libc::ENOSYS)
 }
 

@@ -1,6 +1,7 @@
 //! Signals that wait for delivery, and their senders.
 
 use ::core::mem::zeroed;
+use ::core::time::Duration;
 
 /// Discards a pending SIGPROF, by ignoring the signal for an instant. Always returns false, as it is unknown
 /// whether there was one.
@@ -14,6 +15,11 @@ pub(crate) fn take_pending(_signals: &::libc::sigset_t) -> bool {
         ::libc::sigaction(::libc::SIGPROF, &raw const ignore, &raw mut before);
         ::libc::sigaction(::libc::SIGPROF, &raw const before, ::core::ptr::null_mut());
     }
+    false
+}
+
+/// Never called, as no timer sends a signal that is waited for.
+pub(crate) fn wait_for_pending(_signals: &::libc::sigset_t, _longest: Duration) -> bool {
     false
 }
 
