@@ -84,14 +84,23 @@ impl Capture {
         self.collector.swap(::core::ptr::from_ref(thread).cast_mut(), Ordering::Release);
     }
 
-    /// Wakes the collector, if it sleeps until there is a record.
+    /// Wakes the collector, if it sleeps until there are enough records. For whoever has added one.
     ///
     /// # Signal safety
-    /// A load, and an exchange and a futex if it sleeps.
+    /// Loads, and an exchange and a futex if it sleeps.
     #[inline]
+    pub(crate) fn note_record(&self, hub: &Hub) {
+        if hub.has_enough_for_collector() {
+            self.wake_collector(hub);
+        }
+    }
+
+    /// Wakes the collector, if it sleeps until it is woken.
+    ///
+    /// # Signal safety
+    /// An exchange, and a futex if it sleeps.
     pub(crate) fn wake_collector(&self, hub: &Hub) {
-        if hub.collector_sleeps.load(Ordering::Relaxed) && hub.collector_sleeps.swap(false, Ordering::Relaxed)
-        {
+        if hub.collector_sleeps.swap(false, Ordering::Relaxed) {
             // SAFETY: the pointer is null or came from a `&'static Thread`.
             if let Some(thread) = unsafe { self.collector.load(Ordering::Acquire).as_ref() } {
                 thread.unpark();

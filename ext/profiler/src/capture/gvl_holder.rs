@@ -72,5 +72,5 @@ pub(super) fn record_gvl_wait(hub: &Hub, state: &ThreadState, ready_ns: u64, now
     if push_gvl_wait(&hub.ring, &header, ready_ns).is_err() {
         return count(&hub.counters.dropped_full);
     }
-    CAPTURE.wake_collector(hub);
+    CAPTURE.note_record(hub);
 }

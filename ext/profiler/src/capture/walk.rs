@@ -211,7 +211,7 @@ impl Scratch {
             count(&hub.counters.dropped_full);
             return false;
         }
-        CAPTURE.wake_collector(hub);
+        CAPTURE.note_record(hub);
         if rootless || frames > depth {
             count(&hub.counters.truncated);
         }

@@ -72,5 +72,5 @@ pub(super) fn publish(hub: &Hub, state: &ThreadState, labels: Option<Obj<Labels>
     state.polled.apportion(&walls);
     let header = Header { labels, scope, walls, ..header_at(state, State::Running, monotonic_ns, cpu_ns) };
     hub.push_draining(&Registry, || push_label_switch(&hub.ring, &header));
-    CAPTURE.wake_collector(hub);
+    CAPTURE.note_record(hub);
 }

@@ -9,7 +9,8 @@ use crate::sampler::cumulative::Cumulative;
 use crate::sampler::fork::enter;
 use crate::sampler::readings::COLLECTOR_NS;
 use crate::sampler::state::{try_lock, Sampler};
-use crate::threads;
+use crate::shared::CAPTURE;
+use crate::threads::{self, Registry};
 
 /// The totals of this process, and its sessions at this instant.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,9 @@ pub(crate) struct Totals {
 /// Returns the totals now. Needs the GVL.
 pub(crate) fn totals() -> Totals {
     let sampler = enter();
+    if let Some(hub) = CAPTURE.hub() {
+        while hub.drain_batch(&Registry) {} // records are counted as they are drained
+    }
     let Cumulative { counts, handler_ns } = Cumulative::now().since(&sampler.inherited);
     Totals {
         sessions: sampler.ticks.iter().filter(|it| it.has_samples()).count(),

@@ -1,7 +1,8 @@
 //! The thread that drains the ring in the background, often enough to keep it far from full.
 //!
-//! The thread never touches Ruby and never needs the GVL. It sleeps 5 to 250 ms between two rounds. After a
-//! second without a record it sleeps until the next record arrives, so an idle process is not woken.
+//! The thread never touches Ruby and never needs the GVL. It sleeps 5 to 250 ms between two rounds. If few
+//! records arrive, it sleeps until there are enough of them, so a process that is idle but for a few waits is
+//! not disturbed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
@@ -25,14 +26,13 @@ enum Command {
 /// overhead, so it wakes up at most four times a second unless there is need.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
-/// The time without a record after which the collector sleeps until one arrives.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// The longest such sleep. It bounds the delay if a record and the collector have missed each other, and the
-/// time until we notice that another program handles SIGPROF.
-const LONGEST: Duration = Duration::from_secs(10);
-/// The time after which whoever adds a record sees that the collector is about to sleep, or the collector
-/// sees the record. What one processor stores becomes visible to the others far sooner.
-const SEEN: Duration = Duration::from_micros(100);
+/// The number of words in a second up to which the collector sleeps until it is woken: some 20 records. A
+/// thread that computes has more, even at 100 Hz.
+const FEW_WORDS: u128 = 1_024;
+/// The number of words in the ring from which on a sleeping collector is woken.
+const ENOUGH_WORDS: usize = 1_024;
+/// The longest such sleep. It bounds the time until we notice that another program handles SIGPROF.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// The state shared by both ends.
 #[derive(Debug, Default)]
@@ -122,21 +122,25 @@ impl Worker {
     /// After each round it calls `housekeeping`, which reports the thread's own overhead and does other work
     /// that is due now and then. `housekeeping` returns the longest pause before its next call.
     pub fn work(&self, hub: &Hub, registry: &dyn ThreadRegistry, housekeeping: &dyn Fn() -> Duration) {
-        let (mut pause, mut quiet) = (PAUSE.0, Duration::ZERO);
+        let (mut pause, mut last_round) = (PAUSE.0, Instant::now());
         while let Ok(command) = self.next(hub, pause) {
             match command {
                 Some(Command::Run) => pause = PAUSE.0,
                 Some(Command::Hold) | None if self.try_rest() => continue,
                 Some(Command::Hold) | None => {}
             }
+            let fill = hub.fill();
+            let since_last = last_round.elapsed();
+            last_round = Instant::now();
+            let are_few = fill as u128 * 1_000 <= FEW_WORDS * since_last.as_millis();
             // An eighth of the ring per round is a good pace: even eight times as much still fits.
-            let fill = hub.fill() * 8;
-            quiet = if fill == 0 { quiet.saturating_add(pause) } else { Duration::ZERO };
-            pause = if fill > hub.ring.capacity() { pause / 2 } else { pause * 2 }.clamp(PAUSE.0, PAUSE.1);
+            let is_pace = fill * 8 <= hub.ring.capacity();
+            pause = if is_pace { pause * 2 } else { pause / 2 }.clamp(PAUSE.0, PAUSE.1);
             while hub.drain_batch(registry) {}
             pause = pause.min(housekeeping()).max(PAUSE.0);
-            if quiet > PATIENCE && falls_asleep(hub) {
-                (pause, quiet) = (LONGEST, Duration::ZERO);
+            if are_few && since_last >= PAUSE.1 && pause == PAUSE.1 {
+                hub.collector_sleeps.store(true, Ordering::Relaxed);
+                pause = LONGEST;
             }
         }
     }
@@ -178,13 +182,15 @@ impl Worker {
     }
 }
 
-/// Announces that the collector sleeps until it is woken. Returns false if there is a record.
-fn falls_asleep(hub: &Hub) -> bool {
-    hub.collector_sleeps.store(true, Ordering::SeqCst);
-    thread::sleep(SEEN);
-    let is_empty = hub.fill() == 0;
-    if !is_empty {
-        hub.collector_sleeps.store(false, Ordering::Relaxed);
+impl Hub {
+    /// Returns whether the collector sleeps although there is enough for it to drain. Whoever adds a record
+    /// checks this, and wakes it. If the answer is outdated, the next record wakes it.
+    ///
+    /// # Signal safety
+    /// A load, and two more if it sleeps.
+    #[inline]
+    #[must_use]
+    pub fn has_enough_for_collector(&self) -> bool {
+        self.collector_sleeps.load(Ordering::Relaxed) && self.fill() >= ENOUGH_WORDS
     }
-    is_empty
 }

@@ -50,8 +50,7 @@ pub struct Hub {
     pub ring: Ring,
     /// The counters of what became of each tick.
     pub counters: Counters,
-    /// Whether the collector sleeps until there is something to drain. Whoever adds a record, or ends a
-    /// thread, wakes it.
+    /// Whether the collector sleeps until it is woken: see [`Hub::has_enough_for_collector`].
     pub collector_sleeps: AtomicBool,
     drain: Mutex<Drain>,
     /// The label sets. Locked after the drain lock, or alone.

@@ -2,6 +2,9 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, missing_docs)]
 
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::hub::Hub;
@@ -175,6 +178,39 @@ fn the_collector_drains_rests_and_wakes_until_dropped() {
     drop(collector);
     thread.unwrap().join().unwrap();
     assert_eq!(rows(&finish(hub, session, &Ended::default(), &[life(1, 0, 30, "one")])).len(), 1);
+}
+
+#[test]
+fn the_collector_sleeps_until_there_are_enough_records() {
+    let hub: &'static Hub = Box::leak(Box::new(Hub::new(1 << 14)));
+    let collector = Collector::start(|worker| {
+        let body = move || worker.work(hub, &Ended::default(), &|| Duration::MAX);
+        Ok::<_, ()>(std::thread::spawn(body).thread().clone())
+    })
+    .unwrap();
+    let session = hub.open(SessionSpec::default(), &Ended::default(), 0, &[now(1, 0)]);
+    collector.run();
+    let wait_until = |is_so: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < Duration::from_secs(10));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    wait_until(&|| hub.collector_sleeps.load(Ordering::Relaxed));
+    record(hub, 1, State::Running, 10, &[16]);
+    std::thread::sleep(Duration::from_millis(300)); // longer than its longest pause otherwise
+    assert!(hub.fill() > 0 && !hub.has_enough_for_collector());
+    let mut cpu_ns = 10;
+    while !hub.has_enough_for_collector() {
+        cpu_ns += 10;
+        record(hub, 1, State::Running, cpu_ns, &[16]);
+    }
+    hub.collector_sleeps.store(false, Ordering::Relaxed);
+    collector.thread().unpark();
+    wait_until(&|| hub.fill() == 0);
+    let profile = finish(hub, session, &Ended::default(), &[life(1, 0, cpu_ns, "one")]);
+    assert_eq!(profile.total().get(SampleType::Cpu), cpu_ns);
 }
 
 #[test]

@@ -97,7 +97,7 @@ pub(super) fn send(
     if !hub.push_draining(&Registry, || push(&hub.ring, kind, &header, walk, depth)) {
         return;
     }
-    CAPTURE.wake_collector(hub);
+    CAPTURE.note_record(hub);
     if rootless || handles.len() > depth {
         count(&hub.counters.truncated);
     }
