@@ -147,6 +147,14 @@ RSpec.describe "Options of Profiler.run" do
       expect(Dir.children(".")).to be_empty
     end
 
+    it "is packed as its name says, also a page with sources" do
+      begins = run(<<~RUBY, chdir: Dir.pwd)
+        Profiler.run { burn }.save("cpu.html.gz", source: true)
+        print IO.popen(%w[zcat cpu.html.gz], &:read)[0, 15]
+      RUBY
+      expect(begins).to eq "<!DOCTYPE html>"
+    end
+
     it "writes the file also where the process ends inside the block, and that of a forked child with its pid" do
       %w[exit exit!].each do |ending|
         pid = run_json(<<~RUBY, chdir: Dir.pwd)

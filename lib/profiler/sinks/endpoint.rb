@@ -3,6 +3,7 @@
 require "net/http"
 require "openssl" # else Net::HTTP loads it on the first error, in a thread that may be killed meanwhile
 require "uri"
+require "zlib"
 
 module Profiler
   module Sinks

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "zlib"
 require_relative "file_name"
 
 module Profiler
@@ -53,7 +52,7 @@ module Profiler
       gzip = Native.packs(@path, @format)
       if page? && (@source || ENV.key?("PROFILER_EDITOR") || ENV.key?("RAILS_EDITOR"))
         page = profile.dump(@format, source: @source, **@options)
-        replace(gzip ? Zlib.gzip(page) : page)
+        replace(gzip ? Native.gzip(page) : page)
       else
         profile.write_into(@path, @format, gzip: gzip, replace: !@stream, **@options)
       end

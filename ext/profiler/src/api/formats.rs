@@ -1,12 +1,14 @@
 //! Formats, units and texts, for the Ruby part; no function here is about a single profile.
 
-use magnus::{function, Error, Object, RArray, RModule, Ruby};
+use magnus::{function, Error, Object, RArray, RModule, RString, Ruby};
 use profiler_core::format::Format;
 use profiler_core::profile::SampleType;
 use profiler_core::text::{self, units};
+use profiler_core::upload;
 
 use crate::errors::core_error;
 use crate::vm::strings::FilePath;
+use crate::vm::without_gvl::without_gvl;
 
 /// Implements `Native.check_format(name)`: raises unless there is a format of that name.
 fn check_format(ruby: &Ruby, name: String) -> Result<(), Error> {
@@ -22,6 +24,14 @@ fn format_of(ruby: &Ruby, path: FilePath) -> Result<&'static str, Error> {
 fn packs(ruby: &Ruby, path: FilePath, name: String) -> Result<bool, Error> {
     let format = Format::from_name(&name).map_err(|reason| core_error(ruby, &reason))?;
     Ok(format.packs(&path.0))
+}
+
+/// Implements `Native.gzip(bytes)`: returns the bytes packed by gzip.
+fn gzip(ruby: &Ruby, bytes: RString) -> Result<RString, Error> {
+    // SAFETY: the bytes are copied before Ruby runs again.
+    let bytes = unsafe { bytes.as_slice() }.to_vec();
+    let packed = without_gvl(ruby, move |_abandoned| upload::gzip(&bytes))?;
+    packed.map(|it| ruby.str_from_slice(&it)).map_err(|reason| core_error(ruby, &reason))
 }
 
 /// Implements `Native.amount(type, weight)`: returns the weight in readable form, such as `1.23 s`.
@@ -53,6 +63,7 @@ fn formats(ruby: &Ruby) -> RArray {
 /// Defines the functions.
 pub(super) fn init(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("packs", function!(packs, 2))?;
+    native.define_singleton_method("gzip", function!(gzip, 1))?;
     native.define_singleton_method("amount", function!(amount, 2))?;
     native.define_singleton_method("percent", function!(percent, 2))?;
     native.define_singleton_method("clean", function!(clean, 1))?;
