@@ -23,7 +23,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     page.scan(/<tr><td.*?<\/tr>/m).map { |row| row.split("<td").drop(1).map { |cell| cell.sub(/\A[^>]*>/, "").gsub(/<[^>]*>/, " ").strip } }
   end
 
-  it "has a row for each, the newest first, with a link to its page", :timed do
+  it "has a row for each, the newest first, with a link to its page" do
     seen = run_json(<<~RUBY)
       app = middleware(slower_than: 0.05)
       slow = get(app, "", "/orders/7")[1]["x-profiler-result"]
@@ -40,7 +40,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     )
     expect(seen[:page].scan(/href="\?profile=([^"]+\.gz)"/).flatten).to eq(seen[:ids])
     newest, slow = rows(seen[:page])
-    expect(newest).to match([/\A\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\z/, "GET /none", "404", /\A(\d+ ms|\d+\.\d\d s)\z/, "requested", /\A\d+\.\d% running .*Object#burn/, "", ""])
+    expect(newest).to match([/\A\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\z/, "GET /none", "404", /\A(\d+ ms|\d+\.\d\d s)\z/, "requested", /\A\d+\.\d% .*Object#burn/, "", ""])
     finding = seen[:finding]
     expect(slow.drop(1)).to match(["GET /orders/:id", "200", /\A(\d+ ms|\d+\.\d\d s)\z/, "slow", /\A#{format("%.1f%%", finding[:share] * 100)} #{Regexp.escape(finding[:text])}#{" +#{finding[:path]}:#{finding[:line]}" if finding[:path]}\z/, "", ""])
   end
@@ -111,14 +111,17 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     expect(seen[:page]).to include("&lt;/td&gt;&lt;script&gt;x&lt;/script&gt;", "&quot;&#39;&amp;", "in a format that is not read here", "cannot be read")
   end
 
-  it "has the newest hundred, and reads each once", :timed do
+  it "has the newest hundred, and reads each once" do
     seen = run_json(<<~'RUBY')
       app = middleware(keep: 1_000)
       id = get(app, "profile=cpu")[1]["x-profiler-result"]
       120.times { |number| FileUtils.cp("#{OUT}/#{id}", "#{OUT}/#{format("20270101T%06d.000-1-00000000.pb.gz", number)}") }
       reads = 0
       TracePoint.new(:call) { reads += 1 if _1.method_id == :fetch && _1.self.is_a?(Profiler::Directory) }.enable
-      pages = Array.new(2) { get(app, "profile=list")[2][0] }
+      list = -> { get(app, "profile=list")[2][0] }
+      first = list.call
+      first = list.call while first.include?("not read yet") # on a busy machine
+      pages = [first, list.call]
       print_json(reads: reads, same: pages.uniq.size, rows: pages[0].scan("<tr><td").size, text: pages[0][/<p>(.*?)<\/p>/, 1], first: ids(pages[0])[0])
     RUBY
     expect(seen).to eq(reads: 100, same: 1, rows: 100, text: "121 profiles, the newest first. The newest 100 are shown.", first: "20270101T000119.000-1-00000000.pb.gz")
