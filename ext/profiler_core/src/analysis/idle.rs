@@ -1,5 +1,7 @@
 //! Idle threads: threads that only wait, for work from others or for others to end. They are not slow.
 
+mod lives;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sites::Sites;
@@ -7,14 +9,9 @@ use super::wait_cause::{Cause, Causes};
 use crate::ids::FunctionId;
 use crate::profile::{Note, Profile, SampleType};
 use crate::record::State;
+use lives::Lives;
 
-/// The part of a thread's wall clock that a wait must exceed for the thread to be idle in it.
-const MOST_OF_A_LIFE: f64 = 0.95;
-/// A thread with less than this part of the profile's time has ended, or is in the profile only for some
-/// requests.
-const WHOLE_LIFE: f64 = 0.5;
-/// If all other threads together were busy for less than this part of the time, the program's work was to
-/// wait.
+/// If the other threads were busy for less than this part of the time, the program's work was to wait.
 const NOBODY_BUSY: f64 = 0.05;
 
 /// The idle waits of a profile.
@@ -48,8 +45,9 @@ struct Wait {
 
 /// Returns the idle waits of `profile`, if wall-clock time was measured.
 ///
-/// A thread other than the main one is idle in a wait that takes more than 95 % of its time. It is also idle
-/// in each wait without code of the app on its stack: this is a library's thread that has nothing to do.
+/// A thread other than the main one is idle in a wait that takes more than 95 % of its time, without that in
+/// which it had no CPU or no GVL. It is also idle in each wait without code of the app on its stack: this is
+/// a library's thread that has nothing to do.
 ///
 /// On the main thread, it matters who waits. If the app's code waits there, that is what the program does,
 /// unless it waits for connections, as a server does. Other code waits there for signals, children and
@@ -57,8 +55,9 @@ struct Wait {
 /// meanwhile is idle.
 ///
 /// A thread that waits for a lock, or for space in a queue, is never idle. If all this leaves no busy time,
-/// the app's own waits are not idle: they are what the program did. A part of a profile, or of a thread's
-/// life such as a request, shows no idle threads.
+/// the app's own waits are not idle: they are what the program did. Nor is a thread idle that waits so for
+/// less than 5 % of its time, as a main thread does for a file that it opens. A part of a profile, or of a
+/// thread's life such as a request, shows no idle threads.
 #[must_use]
 pub fn idle(profile: &Profile) -> Idle {
     idle_at(profile, &Sites::of(profile))
@@ -91,8 +90,9 @@ pub(super) fn idle_at(profile: &Profile, sites: &Sites<'_>) -> Idle {
             _ => {}
         }
     }
-    let lives = Lives::of(profile, sites);
-    let mut waits = waits(profile, sites);
+    let causes = Causes::of(profile, sites);
+    let lives = Lives::of(profile, sites, &causes);
+    let mut waits = waits(profile, sites, &causes);
     waits.retain(|(thread, ..), it| it.cause == Cause::Thread || lives.is_idle(*thread, it));
     let busy_ns = lives.all_ns.saturating_sub(sum(&waits));
     // A thread that waits for threads which do nothing either does not wait for their work.
@@ -100,6 +100,7 @@ pub(super) fn idle_at(profile: &Profile, sites: &Sites<'_>) -> Idle {
     if (busy_ns as f64) < profile.meta.duration_ns as f64 * NOBODY_BUSY {
         waits.retain(|_, it| !it.in_app || it.cause.is_for_work());
     }
+    lives.retain_idle(&mut waits);
     let threads: BTreeSet<usize> = waits.keys().map(|(thread, ..)| *thread).collect();
     let mut rows = vec![false; profile.samples.len()];
     for place in waits.values().flat_map(|it| &it.rows) {
@@ -115,69 +116,7 @@ fn sum(waits: &Waits) -> u64 {
     waits.values().fold(0_u64, |sum, it| sum.saturating_add(it.wall_ns))
 }
 
-/// The times of a profile's threads.
-struct Lives {
-    /// The time of each thread, ns.
-    by_thread: BTreeMap<usize, u64>,
-    /// The threads with code of the app.
-    in_app: BTreeSet<usize>,
-    all_ns: u64,
-    /// The length of the profile.
-    duration_ns: u64,
-}
-
-impl Lives {
-    fn of(profile: &Profile, sites: &Sites<'_>) -> Self {
-        let mut by_thread: BTreeMap<usize, u64> = BTreeMap::new();
-        let mut in_app = BTreeSet::new();
-        let mut all_ns: u64 = 0;
-        for sample in &profile.samples {
-            let wall_ns = sample.weights.get(SampleType::Wall);
-            let life = by_thread.entry(sample.thread).or_default();
-            *life = life.saturating_add(wall_ns);
-            all_ns = all_ns.saturating_add(wall_ns);
-            if sites.app(sample.stack).is_some() {
-                in_app.insert(sample.thread);
-            }
-        }
-        Self { by_thread, in_app, all_ns, duration_ns: profile.meta.duration_ns }
-    }
-
-    fn is_idle(&self, thread: usize, wait: &Wait) -> bool {
-        let only_waits = self.only_waits(thread, wait);
-        let is_librarys = !self.in_app.is_empty() && !wait.in_app;
-        if !wait.is_main {
-            return only_waits || is_librarys;
-        }
-        // The rest concerns the main thread.
-        let others_work = self.in_app.iter().any(|it| *it != thread);
-        match wait.cause {
-            Cause::Connection => only_waits || is_librarys,
-            Cause::Event | Cause::Queue | Cause::Process => is_librarys,
-            Cause::Io | Cause::Sleep => is_librarys && others_work,
-            _ => false,
-        }
-    }
-
-    /// Returns whether a thread that waits for others does nothing else. Others that were busy for that long
-    /// did the work.
-    fn is_idle_joining(&self, thread: usize, wait: &Wait, busy_ns: u64) -> bool {
-        let others_worked = busy_ns >= wait.wall_ns / 2;
-        others_worked || self.only_waits(thread, wait) || (!self.in_app.is_empty() && !wait.in_app)
-    }
-
-    /// Returns whether this wait takes nearly all of the thread's life. If it does not wait for work, the
-    /// thread has to live for most of the profile.
-    fn only_waits(&self, thread: usize, wait: &Wait) -> bool {
-        let life_ns = self.by_thread.get(&thread).copied().unwrap_or(0);
-        let is_whole = life_ns as f64 >= self.duration_ns as f64 * WHOLE_LIFE;
-        (is_whole || (wait.cause.is_for_work() && !wait.is_main))
-            && wait.wall_ns as f64 > life_ns as f64 * MOST_OF_A_LIFE
-    }
-}
-
-fn waits(profile: &Profile, sites: &Sites<'_>) -> Waits {
-    let causes = Causes::of(profile, sites);
+fn waits(profile: &Profile, sites: &Sites<'_>, causes: &Causes<'_>) -> Waits {
     let mut waits = Waits::new();
     for (index, sample) in profile.samples.iter().enumerate() {
         let wall_ns = sample.weights.get(SampleType::Wall);
@@ -271,6 +210,17 @@ mod tests {
     }
 
     #[test]
+    fn a_busy_machine_does_not_make_a_heartbeat_work() {
+        let mut it = Example::lasting_ms(2_000);
+        it.wall(MAIN, State::Waiting, 1_500, "<main> /app.rb:1; IO#gets");
+        it.wall(MAIN, State::Running, 500, "<main> /app.rb:2");
+        it.wall("heartbeat", State::Waiting, 999, "block in <main> /app.rb:3; Kernel#sleep");
+        it.wall("heartbeat", State::Runnable, 600, "block in <main> /app.rb:3; Kernel#sleep");
+        it.wall("heartbeat", State::Gvl, 400, "block in <main> /app.rb:3; Kernel#sleep");
+        assert_eq!(idle(&it.profile()).threads, 1);
+    }
+
+    #[test]
     fn a_part_shows_no_idle_thread() {
         let mut it = Example::lasting_ms(1_000);
         it.wall(MAIN, State::Running, 1_000, "<main> /app.rb:2");
@@ -341,6 +291,14 @@ mod tests {
         it.wall(MAIN, State::Waiting, 990, stack);
         it.wall(MAIN, State::Running, 10, "<main> /usr/bin/bundle:5");
         assert_eq!(idle(&it.profile()).threads, 0);
+    }
+
+    #[test]
+    fn a_thread_that_hardly_waits_is_not_idle() {
+        let open = "Kernel#require; Profiler::Autoload.start /g/gems/profiler-1.0/a.rb:9; File#initialize";
+        let burn = "<main> /app.rb:5; Object#burn /app.rb:1";
+        assert_eq!(idle_threads(&[(State::Waiting, 40, open), (State::Running, 9_960, burn)]), 8);
+        assert_eq!(idle_threads(&[(State::Waiting, 4_000, open), (State::Running, 6_000, burn)]), 9);
     }
 
     #[test]
