@@ -154,6 +154,8 @@ pub struct Diff {
     pub runs: (usize, usize),
     /// The Ruby function whose weight has changed most.
     reason: Option<Reason>,
+    /// The wall-clock time without a CPU, as the means of the runs before and after.
+    without_cpu: [f64; 2],
     /// The number of requests of all runs, before and after, if all of them counted any. [`Change::weight`] is
     /// then per request; `before` and `after` stay per run.
     pub requests: Option<(u64, u64)>,
@@ -249,11 +251,14 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     let reason = reason::find(&sides);
     let [before, after] = &sides;
     let mean = |runs: &[Run]| runs.iter().map(|it| it.all.weight).sum::<f64>() / runs.len().max(1) as f64;
+    let without_cpu =
+        |runs: &[Run]| runs.iter().map(|it| it.without_cpu).sum::<f64>() / runs.len().max(1) as f64;
     let samples = |runs: &[Run]| runs.iter().map(|it| it.all.samples).sum::<u64>();
     Diff {
         compare,
         before: mean(before),
         after: mean(after),
+        without_cpu: [without_cpu(before), without_cpu(after)],
         samples: (samples(before), samples(after)),
         compared: tested.compared,
         spread: tested.spread,

@@ -63,8 +63,25 @@ impl Diff {
         let word = if grew { words.more } else { words.less };
         let times = if grew { ratio } else { 1.0 / ratio };
         let how = if times >= 2.0 { format!("{times:.1} times {word}") } else { percent(times, grew, word) };
-        let reason = self.reason(after - before).map(|it| format!(", because {it}")).unwrap_or_default();
+        let change = after - before;
+        let reason = self.machine(change).or_else(|| self.reason(change));
+        let reason = reason.map(|it| format!(", because {it}")).unwrap_or_default();
         Some(format!("{how}: {span}{reason}"))
+    }
+
+    /// Returns the time without a CPU, if that accounts for most of the change: then the machine was busy, and
+    /// the program is what it was.
+    fn machine(&self, change: f64) -> Option<String> {
+        let [before, after] = self.without_cpu;
+        let (before, after) = match self.requests {
+            Some((old, new)) => {
+                (before * self.runs.0 as f64 / old as f64, after * self.runs.1 as f64 / new as f64)
+            }
+            None => (before, after),
+        };
+        let amount = |it: f64| self.compare.of.amount(it.round() as u64);
+        ((after - before) / change >= REASON)
+            .then(|| format!("it had no CPU for {} before and {} after", amount(before), amount(after)))
     }
 
     /// Returns the function that accounts for most of the change of the whole.

@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{key, Compare, Key};
 use crate::ids::{Id, StackId};
-use crate::profile::{Function, Kind, Profile, Sample};
+use crate::profile::{Function, Kind, Profile, Sample, SampleType};
 use crate::record::State;
 
 /// A weight and its precision.
@@ -35,7 +35,7 @@ impl Weighed {
     fn add(&mut self, sample: &Sample, runnable: u64, compare: Compare) {
         let weight = (sample.weights.get(compare.of) + runnable) as f64;
         // Allocations come in numbers of their own, so a row counts as at least one record.
-        let records = sample.weights.get(crate::profile::SampleType::Samples).max(1);
+        let records = sample.weights.get(SampleType::Samples).max(1);
         // Ticks all weigh about the same. A measurement at its end weighs as much as had accumulated by then,
         // which varies as much as its mean.
         let varies = if sample.state == State::Running { 1.2 } else { 2.0 };
@@ -85,6 +85,8 @@ fn place(sample: &Sample) -> Place<'_> {
 
 pub(super) struct Run {
     pub(super) all: Weighed,
+    /// The part of the wall-clock time in which threads could run but had no CPU.
+    pub(super) without_cpu: f64,
     functions: HashMap<Key, Weighed, FxBuildHasher>,
     /// The weights by the innermost Ruby function: C functions work for their caller.
     sites: HashMap<Key, Weighed, FxBuildHasher>,
@@ -122,6 +124,7 @@ impl Run {
         }
         Self {
             all,
+            without_cpu: without_cpu(profile, compare),
             functions: by_key(profile, own),
             sites: by_key(profile, at_sites),
             absolute: compare.absolute,
@@ -164,6 +167,17 @@ impl Run {
         let rest = (self.all.variance - it.variance).max(0.0);
         let variance = ((1.0 - value).powi(2) * it.variance + value.powi(2) * rest) / (all * all);
         Known { value, waited, samples, variance }
+    }
+}
+
+/// Returns the time without a CPU: the rows that have it or, where waits are sampled, the kernel's own count.
+fn without_cpu(profile: &Profile, compare: Compare) -> f64 {
+    if compare.of != SampleType::Wall {
+        return 0.0;
+    }
+    match profile.wall_ns(State::Runnable) {
+        0 => profile.stats.run_delay_ns as f64,
+        measured_ns => measured_ns as f64,
     }
 }
 

@@ -234,6 +234,29 @@ fn the_same_work_on_another_machine_is_no_regression() {
 }
 
 #[test]
+fn a_busy_machine_is_the_reason_where_it_took_the_cpu() {
+    let run = |without_cpu_ms, delay_ms: u64| {
+        let mut it = crate::analysis::example::Example::lasting_ms(1_000);
+        it.wall("main", State::Running, 1_000, "Object#load /app.rb:1");
+        it.wall("main", State::Runnable, without_cpu_ms, "Object#load /app.rb:1");
+        it.wall("main", State::Waiting, delay_ms, "Object#load /app.rb:1; String#scan");
+        let mut profile = it.profile();
+        profile.stats.run_delay_ns = delay_ms * 1_000_000;
+        profile
+    };
+    let headline = |before: &Profile, after: &Profile| {
+        diff(&[before], &[after], Compare { of: SampleType::Wall, ..COMPARE }).headline().unwrap()
+    };
+    let busy = "60% slower: 1.00 s -> 1.60 s, because it had no CPU for 0 before and 600 ms after";
+    assert_eq!(headline(&run(0, 0), &run(600, 0)), busy);
+    assert_eq!(headline(&run(0, 0), &run(0, 600)), busy, "the kernel's count");
+    assert_eq!(
+        headline(&run(600, 0), &run(0, 0)),
+        "38% less time: 1.60 s -> 1.00 s, because it had no CPU for 600 ms before and 0 after"
+    );
+}
+
+#[test]
 fn requests_are_compared_with_requests() {
     let side = |load, render, requests: u64| {
         let mut profile = timed(&[("Object#load", load), ("Object#render", render)]);
