@@ -13,8 +13,12 @@ RSpec.describe "the output of commands on a terminal" do
     deep = (1..40).map { |level| "def #{name}_#{level} = #{level == 40 ? "20_000.times { |it| it.to_s }" : "#{name}_#{level + 1}"}" }.join("\n")
     lib = File.join(@directory, "a_directory_of_a_long_name/that_holds_another_one/of_a_long_name_too")
     FileUtils.mkdir_p(lib)
-    File.write(File.join(lib, "app.rb"), "module Long; module Names; module Everywhere\n#{deep}\nend end end\ninclude Long::Names::Everywhere\n" \
-                                         "5.times { #{name}_1; sleep 0.05 }\nThread.new { sleep 0.1 }.join\n")
+    (1..8).each do |level|
+      text = "30_000.times { |it| it.to_s }\n#{"require_relative %p" % "#{name}_#{level + 1}" if level < 8}\n"
+      File.write(File.join(lib, "#{name}_#{level}.rb"), text)
+    end
+    File.write(File.join(lib, "app.rb"), "require_relative %p\nmodule Long; module Names; module Everywhere\n#{deep}\nend end end\ninclude Long::Names::Everywhere\n" \
+                                         "5.times { #{name}_1; sleep 0.05 }\nThread.new { sleep 0.1 }.join\n" % "#{name}_1")
     ["a.pb.gz", "b.pb.gz"].each do |file|
       result = profiler_child("record", "--mode", "cpu,wall", "-q", "-o", File.join(@directory, file), "--", RbConfig.ruby, File.join(lib, "app.rb"))
       raise result.err unless result.code.zero?
@@ -32,7 +36,7 @@ RSpec.describe "the output of commands on a terminal" do
 
   commands = {
     "report" => %w[report a.pb.gz], "report --by" => %w[report a.pb.gz --by state], "report --method" => %w[report a.pb.gz --method generator_4$],
-    "report --type cpu" => %w[report a.pb.gz --type cpu], "tree" => %w[tree a.pb.gz --all], "annotate" => %w[annotate a.pb.gz],
+    "report --requires" => %w[report a.pb.gz --requires --limit 0], "report --type cpu" => %w[report a.pb.gz --type cpu], "tree" => %w[tree a.pb.gz --all], "annotate" => %w[annotate a.pb.gz],
     "diff" => %w[diff a.pb.gz b.pb.gz --all], "check" => ["check", "a.pb.gz", "--max", "/name/: 1ms", "--baseline", "b.pb.gz"],
     "doctor" => %w[doctor], "help" => %w[--help]
   }

@@ -13,7 +13,7 @@ const LEAST: f64 = 0.01;
 /// The number of packages that are listed.
 const PACKAGES: usize = 15;
 /// The number of columns before a name.
-const NUMBERS: usize = 2 * WEIGHT_COLUMNS + 2 + 11;
+const NUMBERS: usize = 2 * WEIGHT_COLUMNS + 2 + 2 + 9 + 2;
 
 /// Returns the files that `profile` loaded, under those that required them. `all` also lists those that took
 /// almost no time.
