@@ -86,11 +86,15 @@ RSpec.describe "profiler/rails" do
   end
 
   it "finds the query that an action sends for each row, with its count and line" do
-    first = rails(<<~RUBY)
-      get("/orders") # warms up
-      profile = Profiler.run(mode: %i[cpu wall], interval: 500) { 20.times { get("/orders") } }
-      print_json(profile.findings.first)
+    first, mixed, without = rails(<<~RUBY)
+      %w[/orders /orders/1].each { |path| get(path) } # warms up
+      found = ->(orders, others) do
+        Profiler.run(mode: %i[cpu wall], interval: 500) { orders.times { get("/orders") }; others.times { get("/orders/1") } }.findings
+      end
+      print_json([found[20, 0].first, found[20, 60].first, found[0, 20].map { |it| it[:kind] }])
     RUBY
+    expect(mixed).to include(kind: "queries", text: match(/\Aorders queried 25 times a request under orders#index, /)), "the requests of other endpoints do not count"
+    expect(without).not_to include("queries")
     shop = File.join(__dir__, "apps/shop.rb")
     expect(first).to include(kind: "queries", weight: 500, path: shop, line: File.readlines(shop).index { |it| it.include?("# one query for each") } + 1,
                              text: match(/\Aorders queried 25 times a request under orders#index, [\d.]+ m?s: SELECT COUNT\(\*\) FROM "orders" WHERE "orders"."name" = \?\z/))
