@@ -27,8 +27,8 @@ RSpec.describe "findings" do
     findings(RbConfig.ruby, script("#{burn}\n#{source}"), **options)
   end
 
-  # The planted line is the one that ends with `# here`.
-  def self.finds(kind, text, source, located: true, **options)
+  # The planted line is the one that ends with `# here`. +mirror+ takes the cause away.
+  def self.finds(kind, text, source, mirror:, located: true, **options)
     line = located && source.lines.index { |entry| entry.include?("# here") }
     it "names #{text}", :timed do # shares of the wall clock
       found = planted(findings_of(source, **options)).first
@@ -36,20 +36,26 @@ RSpec.describe "findings" do
       expect(found[:line]).to eq(line + burn.lines.size + 1) if line
       expect(found[:share]).to be_between(0.1, 1)
     end
+
+    it "does not name #{text} without the cause" do
+      without = mirror.reduce(source) { |lines, (cause, other)| lines.include?(cause) ? lines.sub(cause, other) : raise(KeyError, cause) }
+      found = findings_of(without, **options).map { |it| [it[:kind], it[:text].sub(/ \(mostly .*/, "")] }
+      expect(found).not_to include([kind, match(text)])
+    end
   end
 
-  finds "running", /\Arunning String#count, called from Order#parse\z/, <<~'RUBY'
+  finds "running", /\Arunning String#count, called from Order#parse\z/, <<~'RUBY', mirror: { "TEXT.count(\"a-z\")" => "1" }
     class Order
       TEXT = "a1 " * 400_000
       def parse
         TEXT.count("a-z") # here
       end
-      def save = burn(0.2)
+      def save = 500.times { |number| number.to_s }
     end
     400.times { Order.new.parse; Order.new.save }
   RUBY
 
-  finds "waiting", /\Asleeping in Mailer#deliver\z/, <<~'RUBY'
+  finds "waiting", /\Asleeping in Mailer#deliver\z/, <<~'RUBY', mirror: { "sleep 0.02" => "0" }
     class Mailer
       def deliver
         sleep 0.02 # here
@@ -58,7 +64,7 @@ RSpec.describe "findings" do
     20.times { burn(10); Mailer.new.deliver }
   RUBY
 
-  finds "waiting", /\Awaiting for IO in IO#gets, called from Feed#read\z/, <<~'RUBY'
+  finds "waiting", /\Awaiting for IO in IO#gets, called from Feed#read\z/, <<~'RUBY', mirror: { "io.gets" => "io" }
     class Feed
       def read
         IO.popen("sleep 0.3; echo 1") do |io|
@@ -69,7 +75,7 @@ RSpec.describe "findings" do
     2.times { burn(100); Feed.new.read }
   RUBY
 
-  finds "waiting", /\Awaiting for a lock in Account#update\z/, <<~'RUBY'
+  finds "waiting", /\Awaiting for a lock in Account#update\z/, <<~'RUBY', mirror: { "IO.popen(\"sleep 0.3\").read" => "1" }
     LOCK = Mutex.new
     class Account
       def update
@@ -82,7 +88,7 @@ RSpec.describe "findings" do
     audit.join
   RUBY
 
-  finds "waiting", /\Awaiting for a full queue in Producer#push\z/, <<~'RUBY'
+  finds "waiting", /\Awaiting for a full queue in Producer#push\z/, <<~'RUBY', mirror: { "SizedQueue.new(1)" => "SizedQueue.new(100)" }
     QUEUE = SizedQueue.new(1)
     class Producer
       def push
@@ -93,7 +99,7 @@ RSpec.describe "findings" do
     Array.new(3) { Thread.new { 5.times { Producer.new.push } } }.each(&:join)
   RUBY
 
-  finds "waiting", /\Awaiting for another process in Deploy#run\z/, <<~'RUBY'
+  finds "waiting", /\Awaiting for another process in Deploy#run\z/, <<~'RUBY', mirror: { "system(\"sleep 0.3\")" => "1" }
     class Deploy
       def run
         system("sleep 0.3") # here
@@ -103,7 +109,7 @@ RSpec.describe "findings" do
   RUBY
 
   # Before Ruby 3.3 a GC has no stack.
-  finds "gc", /\Acollecting garbage#{", requested by GC.start in Cache#clear" if hooked}\z/, <<~'RUBY', located: hooked
+  finds "gc", /\Acollecting garbage#{", requested by GC.start in Cache#clear" if hooked}\z/, <<~'RUBY', located: hooked, mirror: { "GC.start" => "1", "300_000" => "3", "burn(1)" => "300_000.times { |n| n & 1 }" }
     KEPT = Array.new(300_000) { |number| [number] }
     class Cache
       def clear
@@ -113,7 +119,7 @@ RSpec.describe "findings" do
     20.times { burn(1); Cache.new.clear }
   RUBY
 
-  finds "allocations", /\Aallocated: .* of String in Row#name/, <<~'RUBY', mode: "allocations"
+  finds "allocations", /\Aallocated: .* of String in Row#name/, <<~'RUBY', mode: "allocations", mirror: { "\"x\" * 100" => "1" }
     class Row
       def name
         "x" * 100 # here
@@ -122,7 +128,7 @@ RSpec.describe "findings" do
     60_000.times { Row.new.name }
   RUBY
 
-  finds "live", /\Alive at the end: .* of (?:Array|Hash|String) in Cache#add\z/, <<~'RUBY', mode: "heap"
+  finds "live", /\Alive at the end: .* of (?:Array|Hash|String) in Cache#add\z/, <<~'RUBY', mode: "heap", mirror: { "@rows[key] = [\"row\", key]" => "[\"row\", key]" }
     class Cache
       def initialize = @rows = {}
       def add(key)
@@ -148,7 +154,7 @@ RSpec.describe "findings" do
   end
 
   context "with the hooks on the GVL", if: hooked do
-    finds "gvl", /\Awaiting for the GVL, held by Feed#parse\z/, <<~'RUBY'
+    finds "gvl", /\Awaiting for the GVL, held by Feed#parse\z/, <<~'RUBY', mirror: { "10_000.times { |number| number.to_s } while true" => "sleep" }
       class Feed
         def parse
           10_000.times { |number| number.to_s } while true # here
@@ -177,7 +183,7 @@ RSpec.describe "findings" do
       expect(found[:path]).to end_with "/Rakefile"
     end
 
-    it "names the code that a suite of RSpec runs" do
+    it "names the code that a suite of RSpec runs", :timed do
       File.write(in_box("slow_spec.rb"), <<~'RUBY')
         class Price
           def round(times)
@@ -258,5 +264,6 @@ RSpec.describe "findings" do
     found = findings_of(source)
     expect(found.select { |row| %w[running gc].include?(row[:kind]) }.sum { |entry| entry[:share] }).to be > 0.7
     expect(found.find { |row| row[:kind] == "idle" }).to include(text: match(/\A3 threads waited for work: idle, /))
+    expect(findings_of("3.times.map { Thread.new { burn(100) } }.each(&:join)").map { |it| it[:text] }).not_to include(match(/[2-9] threads waited/))
   end
 end

@@ -53,6 +53,12 @@ RSpec.describe "the first line" do
     end
   end
 
+  # On 3.3, a method written in Ruby; before, in C.
+  it "is the method whose block an iterator calls" do
+    first = first_of("class Cart\n  def total\n    6_000_000.times { |number| number & 7 }\n  end\nend\nCart.new.total", mode: "cpu")
+    expect(first).to include(kind: "running", text: "running Cart#total", line: burn.lines.size + 3)
+  end
+
   it "is the work of threads that the main one joins", :timed do
     first = first_of("burn(50)\nclass Job\n  def run = burn(400)\nend\n[Thread.new { Job.new.run }].each(&:join)")
     expect(first).to include(kind: "running", text: /Object#burn|Job#run/)
@@ -96,7 +102,7 @@ RSpec.describe "the first line" do
 
   # Without other threads, for which Ruby itself would interrupt the sleep.
   it "is the C code that blocks with the GVL", :timed, if: hooked && RbConfig::CONFIG["host_os"].include?("linux") do
-    first = first_of(<<~RUBY)
+    source = <<~RUBY
       require "fiddle"
       SLEEP = Fiddle::Function.new(Fiddle.dlopen(nil)["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT, need_gvl: true)
       class Query
@@ -104,15 +110,18 @@ RSpec.describe "the first line" do
       end
       5.times { Query.new.run }
     RUBY
-    expect(first).to include(kind: "blocked", text: match(/\Ablocked in .*Query#run for .* without releasing the GVL\z/))
+    expect(first_of(source)).to include(kind: "blocked", text: match(/\Ablocked in .*Query#run for .* without releasing the GVL\z/))
+    released = record(source.sub("need_gvl: true", "need_gvl: false")).fetch(:findings)
+    expect(released.first).to include(kind: "waiting", text: match(/Query#run\z/))
+    expect(released.map { |it| it[:kind] }).not_to include("blocked")
   end
 
   # The program's CPU time is enough for samples, so that findings are printed.
   it "says how little of the time CPU time alone shows, in every output", :timed do
     note = /used the CPU for [\d.]+ ms of [\d.]+ s: mode wall shows the rest/
     found = record("burn(200)\nsleep 2", mode: "cpu").fetch(:findings)
-    expect(found.first).to include(kind: "running")
-    expect(found).to include(include(kind: "trust", text: match(note), share: nil))
+    expect(found.first).to include(kind: "trust", text: match(note), share: nil)
+    expect(found[1]).to include(kind: "running")
     lines = profiler_child("report", "a.pb.gz", chdir: box).out.gsub(/\s+/, " ")
     expect(lines).to match(note)
     expect(profiler_child("report", "a.pb.gz", "--md", chdir: box).out).to match(/^- #{note}$/)

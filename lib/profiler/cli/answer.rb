@@ -122,7 +122,8 @@ module Profiler
         can_be_typed = path.bytesize == relative(file).bytesize # else bytes of it are no text
         here = path.end_with?(".pb.gz") && path == File.basename(path)
         name = here ? "" : " #{Shellwords.escape(path)}"
-        command = @profile&.findings&.first&.fetch(:command)&.sub(" FILE", name)
+        stands_out = @profile&.findings&.find { |it| !%i[idle trust].include?(it[:kind]) }
+        command = stands_out&.fetch(:command)&.sub(" FILE", name)
         steps = ["profiler view#{name} opens the page, profiler report#{name} shows the table", "profiler view#{name}; profiler report#{name}"]
         steps.unshift("profiler view#{name}: the page; #{command}", "profiler view#{name}; #{command}") if command
         step = steps.find { |it| (here || can_be_typed) && it == Native.clean(it) && INDENT.size + it.size <= width }

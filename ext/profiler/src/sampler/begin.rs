@@ -309,7 +309,11 @@ impl Sampler {
             paused: false,
             is_sliced: bounds.slices,
             ends_with_slices: false,
-            cpu_waits: if covers_process && measures.wall { CpuWaits::Asked } else { CpuWaits::NotAsked },
+            cpu_waits: if covers_process && (measures.cpu || measures.wall) {
+                CpuWaits::Asked
+            } else {
+                CpuWaits::NotAsked
+            },
             given_up: None,
         });
         id

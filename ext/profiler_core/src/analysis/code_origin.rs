@@ -93,11 +93,14 @@ const PROFILERS: [&str; 4] = [
 /// installed as a gem.
 pub(super) fn is_profilers(function: &Function) -> bool {
     let path = &function.path;
-    if PROFILERS.iter().any(|it| path.contains(it)) {
+    // A path may be relative to the directory of the app.
+    let is_in = |it: &str| path.contains(it) || path.starts_with(it.trim_start_matches('/'));
+    if PROFILERS.into_iter().any(is_in) {
         return true; // these files redefine methods of Ruby
     }
     let is_c = function.kind() == Kind::Cfunc;
-    let in_library = is_c || path.contains("/lib/profiler/") || path.ends_with("/lib/profiler.rb");
+    let in_library =
+        is_c || is_in("/lib/profiler/") || path == "lib/profiler.rb" || path.ends_with("/lib/profiler.rb");
     if !in_library && !path.starts_with("gem:profiler/") {
         return false;
     }
@@ -153,6 +156,8 @@ mod tests {
             ("<module:Profiler>", "/src/profiler/lib/profiler/session.rb"),
             ("<top (required)>", "/src/profiler/lib/profiler/autoload.rb"),
             ("IO.popen", "/src/profiler/lib/profiler/process/interop.rb"),
+            ("Profiler::Session#stop", "lib/profiler/session.rb"),
+            ("IO.popen", "lib/profiler/process/interop.rb"),
             ("Profiler::Session#stop", "gem:profiler/lib/profiler/session.rb"),
         ] {
             assert_eq!(origin(name, path), Origin::Gem, "{name} {path}");

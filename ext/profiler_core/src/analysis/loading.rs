@@ -83,13 +83,22 @@ fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize
     }
     let site = by(profile, sites, frames, innermost);
     let loaded = site.map_or(innermost, |it| it.1);
-    let loaded = frames.get(..loaded).unwrap_or_default().iter().filter_map(function);
-    // Until a file is found, the text that requires it stands for it.
-    let requiring = site.and_then(|it| function(&it.0));
-    let package = loaded.chain(requiring).filter(|it| is_text(it)).find_map(|it| {
+    let texts: Vec<&Function> = frames
+        .get(..loaded)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(function)
+        .filter(|it| is_text(it))
+        .collect();
+    let of_file = |it: &&Function| {
         let package = package(&it.path).filter(|it| !BETWEEN.contains(&it.as_str()));
         package.or_else(|| is_apps(it).then(String::new))
-    });
+    };
+    // Until a file is found, the text that requires it stands for it, unless RubyGems loads parts of itself.
+    let requiring = site.and_then(|it| function(&it.0)).filter(|it| is_text(it));
+    let package = texts.iter().find_map(of_file);
+    let package = package.or_else(|| texts.iter().find_map(|it| self::package(&it.path)));
+    let package = package.or_else(|| requiring.as_ref().and_then(of_file));
     Some(Load { by: site.map(|it| it.0), package: package.filter(|it| !it.is_empty()) })
 }
 
@@ -157,6 +166,12 @@ mod tests {
         assert_eq!(loads(&format!("{ROUGE}; {nested}")).unwrap(), "<main>:1 of set");
         let library = "Kernel#require; /usr/lib/ruby/3.1.0/strscan.so /usr/lib/ruby/3.1.0/strscan.so:0";
         assert_eq!(loads(&format!("{ROUGE}; {library}")).unwrap(), "<main>:1 of strscan");
+        let finds = "Kernel#require; Gem.finish_resolve /usr/lib/ruby/vendor_ruby/rubygems.rb:226; Kernel#require; <top (required)> /usr/lib/ruby/vendor_ruby/rubygems/resolver.rb:1";
+        assert_eq!(
+            loads(&format!("<main> /usr/bin/redcarpet:25; {finds}")).unwrap(),
+            "<main>:25 of rubygems"
+        );
+        assert_eq!(loads(&format!("{ROUGE}; {finds}")).unwrap(), "<main>:1 of rouge");
         let macros = "<class:Lexer> /g/gems/rouge-3.3/lib/rouge/l.rb:7; Rouge.state /g/gems/rouge-3.3/lib/rouge.rb:8; Regexp#initialize";
         assert_eq!(loads(&format!("{ROUGE}; {macros}")).unwrap(), "<main>:1 of rouge");
     }

@@ -101,23 +101,26 @@ impl<'profile> Sites<'profile> {
             let frames: Vec<Frame> = profile.frames_of(sample.stack).collect();
             let function = |it: &Frame| profile.function(it.function);
             let mut from_root = frames.iter().rev().filter_map(function);
-            if !from_root.next().is_some_and(is_executable) {
+            let executable = from_root.next().filter(|it| is_executable(it));
+            let Some(executable) = executable else {
                 if is_apps && weight > 0 {
                     return None; // a server runs its app in other threads
                 }
                 continue;
-            }
+            };
             all = all.saturating_add(weight);
             if is_apps {
                 in_app = in_app.saturating_add(weight);
                 continue;
             }
-            let run = from_root
+            let called: Vec<String> = from_root
                 .filter(|it| it.kind() == Kind::Ruby && !is_executable(it))
                 .filter_map(|it| package(&it.path))
-                .find(|it| !LOADERS.contains(&it.as_str()));
-            if let Some(run) = run {
-                let sum = packages.entry(run).or_default();
+                .collect();
+            // A framework for command lines may be in between.
+            let own = called.iter().find(|it| is_named_like(executable, it));
+            if let Some(run) = own.or_else(|| called.iter().find(|it| !LOADERS.contains(&it.as_str()))) {
+                let sum = packages.entry(run.clone()).or_default();
                 *sum = sum.saturating_add(weight);
             }
         }
@@ -143,6 +146,11 @@ impl<'profile> Sites<'profile> {
     /// Returns the innermost frame of the app.
     pub(super) fn app(&self, stack: StackId) -> Option<Frame> {
         self.profile.frames_of(stack).find(|it| self.class(*it) == Class::App)
+    }
+
+    /// Returns whether the stack has Ruby code, but none of the app.
+    pub(super) fn is_librarys(&self, stack: StackId) -> bool {
+        self.app(stack).is_none() && self.ruby(stack).is_some()
     }
 
     /// Returns the innermost frame that is written in Ruby and is not part of Ruby's core: C functions work
@@ -193,6 +201,12 @@ impl<'profile> Sites<'profile> {
     }
 }
 
+/// Returns whether an executable such as `/usr/bin/rdoc3.1` has the name of a package.
+fn is_named_like(executable: &Function, package: &str) -> bool {
+    let file = executable.path.rsplit('/').next().unwrap_or_default();
+    file.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.') == package
+}
+
 /// Returns whether a package is the tool, or one of the gems that the tool is split into, such as
 /// `rspec-core` and `rspec-mocks`.
 fn is_of_family(package: &str, tool: &str) -> bool {
@@ -220,6 +234,15 @@ mod tests {
         it.wall(MAIN, State::Running, 900, &format!("{exe}; {build}; Liquid#x /g/gems/liquid-5.1/l.rb:1"));
         it.wall(MAIN, State::Running, 100, &format!("{exe}; {build}"));
         assert_eq!(app_frames(&it.profile()), ["Jekyll::Site#process", "Jekyll::Site#process"]);
+    }
+
+    #[test]
+    fn a_framework_between_an_executable_and_its_gem_is_not_the_tool() {
+        let mut it = Example::lasting_ms(1_000);
+        let exe = "<main> /usr/bin/jekyll:23; Mercenary.program /g/gems/mercenary-0.4/m.rb:3";
+        let build = "Jekyll::Site#process /g/gems/jekyll-4.3/lib/jekyll/site.rb:7";
+        it.wall(MAIN, State::Running, 900, &format!("{exe}; {build}; Liquid#x /g/gems/liquid-5.1/l.rb:1"));
+        assert_eq!(app_frames(&it.profile()), ["Jekyll::Site#process"]);
     }
 
     #[test]

@@ -44,8 +44,11 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
     let time_ns = profile.total().get(if cpu { SampleType::Cpu } else { SampleType::Wall });
     let noun = if cpu { "CPU time" } else { "wall clock time" };
     let had = format!("only {} ({} of {noun})", counted(samples, "sample"), duration(time_ns));
+    let with_cpu_ns = profile.meta.duration_ns.saturating_sub(profile.stats.run_delay_ns);
+    let enough_ns = time_ns.max(FEW_SAMPLES.saturating_mul(requested_ns));
+    let elsewhere = cpu && !measured(SampleType::Wall) && with_cpu_ns / 2 > enough_ns;
     let coarse = time_ns / FEW_SAMPLES >= requested_ns;
-    let interval_ns = interval_for(time_ns).filter(|it| *it < requested_ns && !coarse);
+    let interval_ns = interval_for(time_ns).filter(|it| *it < requested_ns && !coarse && !elsewhere);
     let advice = match interval_ns {
         Some(ns) => format!(
             "an interval of {}, not {}, takes up to {}",
@@ -53,14 +56,11 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
             round_duration(requested_ns),
             count(time_ns / ns)
         ),
+        None if elsewhere => "most of the time it was not running, and mode wall shows why".into(),
         None if coarse => "samples are less frequent here than requested, so run longer".into(),
         None => "repeat the work many times, or run longer".into(),
     };
-    let elsewhere = cpu && !measured(SampleType::Wall);
-    let elsewhere =
-        elsewhere && profile.meta.duration_ns / 2 > time_ns.max(FEW_SAMPLES.saturating_mul(requested_ns));
-    let hint = if elsewhere { "; most of the time it was not running: mode wall shows why" } else { "" };
-    Some(TooShort { sentence: format!("{had}, too few to rely on: {advice}{hint}"), interval_ns })
+    Some(TooShort { sentence: format!("{had}, too few to rely on: {advice}"), interval_ns })
 }
 
 /// Returns whether threads mostly waited, in a profile that was long enough for samples of a running thread.
@@ -89,7 +89,7 @@ mod tests {
     use crate::analysis::example::{Example, MAIN};
     use crate::format::read;
 
-    fn advice(samples: u64, cpu_ns: u64, duration_ns: u64) -> Option<TooShort> {
+    fn ran(samples: u64, cpu_ns: u64, duration_ns: u64) -> Profile {
         let mut profile = read(b"main;a 1\n").unwrap();
         profile.meta.notes.clear();
         (profile.meta.interval_ns, profile.meta.duration_ns) = (1_000_000, duration_ns);
@@ -97,7 +97,19 @@ mod tests {
         let row = profile.samples.first_mut().unwrap();
         row.weights.set(SampleType::Samples, samples);
         row.weights.set(SampleType::Cpu, cpu_ns);
-        too_short(&profile)
+        profile
+    }
+
+    fn advice(samples: u64, cpu_ns: u64, duration_ns: u64) -> Option<TooShort> {
+        too_short(&ran(samples, cpu_ns, duration_ns))
+    }
+
+    #[test]
+    fn a_program_without_a_cpu_did_not_wait() {
+        let mut profile = ran(6, 6_000_000, 900_000_000);
+        assert!(too_short(&profile).unwrap().sentence.contains("mode wall"));
+        profile.stats.run_delay_ns = 880_000_000;
+        assert!(!too_short(&profile).unwrap().sentence.contains("mode wall"));
     }
 
     #[test]
@@ -114,8 +126,7 @@ mod tests {
         assert_eq!(nothing.interval_ns, None);
         assert_eq!(
             nothing.sentence,
-            "only 0 samples (400 us of CPU time), too few to rely on: repeat the work many times, or run longer; most of the time \
-             it was not running: mode wall shows why"
+            "only 0 samples (400 us of CPU time), too few to rely on: most of the time it was not running, and mode wall shows why"
         );
         assert_eq!(of(15, 60_000_000, 60_000_000).interval_ns, None, "the kernel's own tick");
         assert_eq!(advice(20, 20_000_000, 20_000_000), None);

@@ -16,7 +16,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         let site = sites.nearest(sample.stack).filter(|it| *part == Part::Blocked && sites.is_code(*it));
         let Some(site) = site else { continue };
         let (at, blamed_ns) = sums.entry(site.function).or_default();
-        at.add(site, sites.callee(sample.stack, site), weight);
+        at.add(site, profile.frames_of(sample.stack).next(), weight);
         super::add(blamed_ns, sample.weights.get(SampleType::GvlBlame));
     }
     let (at, blamed_ns) = sums.into_values().rev().max_by_key(|(at, _)| at.weight)?;

@@ -8,6 +8,9 @@ use crate::analysis::wait_cause::{Cause, Causes};
 use crate::profile::{Profile, Sample, SampleType};
 use crate::record::State;
 
+/// The part of the time after loading that requests or jobs must take for the program to be a server.
+const SERVES: f64 = 0.2;
+
 /// The time of a profile: wall-clock time that was not idle, or else CPU time, or else samples.
 pub(super) struct Clock<'profile> {
     profile: &'profile Profile,
@@ -19,6 +22,8 @@ pub(super) struct Clock<'profile> {
     pub(super) total: u64,
     /// The part of the waits for the GVL in which its holder had a CPU, 0 to 1.
     had_cpu: f64,
+    /// Whether the program is a server: it handled requests or jobs.
+    pub(super) serves: bool,
     /// Whether a limit of the cgroup was in force, in which case time without a CPU is part of the total.
     pub(super) is_throttled: bool,
 }
@@ -26,13 +31,13 @@ pub(super) struct Clock<'profile> {
 /// The use of a row's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// An idle wait.
+    /// An idle wait, and the wait for the GVL after it.
     Idle,
     /// Ready to run but without a CPU.
     NoCpu,
     /// Loading code, in any state.
     Loading(Load),
-    /// Loading code of a server, before its requests.
+    /// Loading code of a server and starting its app, before its requests.
     Starting,
     /// Running, with or without the GVL.
     Running,
@@ -51,6 +56,7 @@ impl<'profile> Clock<'profile> {
         let timed =
             [SampleType::Wall, SampleType::Cpu].into_iter().find(|it| profile.sample_types.contains(it));
         let (loads, causes) = (Loads::of(profile, sites), Causes::of(profile, sites));
+        let has_app = profile.samples.iter().any(|it| sites.app(it.stack).is_some());
         let part = |(row, sample): (usize, &Sample)| {
             if idle.has(row) {
                 return Part::Idle;
@@ -59,6 +65,8 @@ impl<'profile> Clock<'profile> {
                 State::Running => Part::Running,
                 State::Gc => Part::Gc,
                 State::Blocked => Part::Blocked,
+                // A thread of a library delays nobody: it wakes, and has nothing to do or only then gets work.
+                State::Gvl if has_app && sites.is_librarys(sample.stack) => return Part::Idle,
                 State::Gvl => return Part::Gvl,
                 State::Runnable => return Part::NoCpu,
                 State::Waiting => match causes.cause(sites, sample.stack) {
@@ -72,12 +80,18 @@ impl<'profile> Clock<'profile> {
         };
         let parts = profile.samples.iter().enumerate().map(part).collect();
         let of = timed.unwrap_or(SampleType::Samples);
-        let mut clock = Self { profile, parts, of, total: 0, had_cpu: 1.0, is_throttled: false };
+        let mut clock =
+            Self { profile, parts, of, total: 0, had_cpu: 1.0, serves: false, is_throttled: false };
         let handlers = Handlers::of(profile);
-        if profile.requests.count() > 0 || clock.mostly_serves(&handlers) {
+        clock.serves = profile.requests.count() > 0 || clock.handles_requests(&handlers);
+        if clock.serves {
             let rows = clock.parts.iter_mut().zip(&profile.samples);
-            rows.filter(|(part, it)| matches!(part, Part::Loading(_)) && !handlers.has(it.stack))
-                .for_each(|(part, _)| *part = Part::Starting);
+            let is_start = |part: &Part, stack| match part {
+                Part::Idle | Part::NoCpu => false,
+                Part::Loading(_) => !handlers.has(stack),
+                _ => handlers.starts(stack),
+            };
+            rows.filter(|(part, it)| is_start(part, it.stack)).for_each(|(part, _)| *part = Part::Starting);
         }
         let without_cpu = clock.weight(|it| *it == Part::NoCpu);
         clock.is_throttled = profile.stats.throttled_ns > 0 && profile.stats.throttled_ns >= without_cpu / 2;
@@ -106,16 +120,18 @@ impl<'profile> Clock<'profile> {
         }
     }
 
-    /// Returns whether requests or jobs took at least half of the time after loading.
-    fn mostly_serves(&self, handlers: &Handlers<'_>) -> bool {
+    /// Returns whether requests or jobs took enough of the time after loading. The rest of it may be a server's
+    /// start: initializers run for seconds, and a profile of a few requests is the profile of a server.
+    fn handles_requests(&self, handlers: &Handlers<'_>) -> bool {
         let (mut all, mut served): (u64, u64) = (0, 0);
         for (sample, part, weight) in self.rows() {
-            if !matches!(part, Part::Idle | Part::NoCpu | Part::Loading(_)) {
+            let is_start = matches!(part, Part::Loading(_)) || handlers.starts(sample.stack);
+            if !is_start && !matches!(part, Part::Idle | Part::NoCpu) {
                 super::add(&mut all, weight);
                 super::add(&mut served, if handlers.has(sample.stack) { weight } else { 0 });
             }
         }
-        served > 0 && served >= all / 2
+        served > 0 && served as f64 >= all as f64 * SERVES
     }
 
     /// Iterates over the rows that have weight, with their parts and weights. On a busy machine, threads also

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::clock::Part;
 use super::{details_of, heaviest, At, Clock, Finding, Kind, LEAST_RUNNING};
-use crate::analysis::sites::Sites;
+use crate::analysis::sites::{is_executable, Sites};
 use crate::analysis::template::name_or_template;
 use crate::ids::{FunctionId, StackId};
 use crate::profile::{Frame, Profile};
@@ -20,8 +20,36 @@ const MOST: f64 = 0.5;
 const BRANCH: f64 = 0.1;
 /// The number of branches that are named.
 const BRANCHES: usize = 2;
+/// Methods that only call a block for each of their elements, so that the code around the block is what ran.
+const ITERATORS: [&str; 24] = [
+    "Array#collect",
+    "Array#each",
+    "Array#each_index",
+    "Array#map",
+    "Array#reverse_each",
+    "Enumerable#each_entry",
+    "Enumerable#each_with_index",
+    "Enumerable#each_with_object",
+    "Enumerable#flat_map",
+    "Enumerable#inject",
+    "Enumerable#map",
+    "Enumerator#each",
+    "Enumerator#with_index",
+    "Hash#each",
+    "Hash#each_key",
+    "Hash#each_pair",
+    "Hash#each_value",
+    "Integer#downto",
+    "Integer#times",
+    "Integer#upto",
+    "Kernel#loop",
+    "Numeric#step",
+    "Range#each",
+    "Range#step",
+];
 
-/// Finds the Ruby function that ran longest by itself and in the C functions that it called. If that is not a
+/// Finds the Ruby function that ran longest by itself and in the C functions that it called, which are named
+/// unless they only iterate. If that is not a
 /// hot spot, the innermost function that holds half of the time comes first, with the branches that it splits
 /// into.
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Vec<Finding> {
@@ -55,7 +83,8 @@ fn hottest(
         let site = sites.ruby(*stack).or_else(|| profile.frames_of(*stack).next());
         let Some(site) = site.filter(|it| sites.is_code(*it)) else { continue };
         let (at, callers) = sums.entry(site.function).or_default();
-        at.add(site, sites.callee(*stack, site), *weight);
+        let callee = sites.callee(*stack, site).filter(|it| !ITERATORS.contains(&sites.name(*it)));
+        at.add(site, callee, *weight);
         if let Some(caller) = sites.app(*stack).filter(|it| it.function != site.function) {
             super::add(callers.entry(caller).or_default(), *weight);
         }
@@ -84,7 +113,7 @@ fn hottest(
 }
 
 /// Returns the innermost function that holds half of the running time: the one with the least weight among
-/// those that do.
+/// those that do. If only the text of an executable does, half of its largest part counts.
 fn trunk(
     profile: &Profile,
     sites: &Sites<'_>,
@@ -96,7 +125,7 @@ fn trunk(
     for (stack, weight) in rows {
         let mut seen = BTreeSet::new();
         for frame in profile.frames_of(*stack).filter(|it| sites.is_ruby(*it)) {
-            if !seen.insert(frame.function) {
+            if !seen.insert(frame.function) || runs_block_of_caller(profile, sites, *stack, frame) {
                 continue;
             }
             let (at, callers) = sums.entry(frame.function).or_default();
@@ -106,8 +135,13 @@ fn trunk(
             caller.into_iter().for_each(|it| super::add(callers.entry(it).or_default(), *weight));
         }
     }
-    let holds = sums.into_values().filter(|(at, _)| at.weight as f64 >= ran as f64 * MOST);
-    let (at, callers) = holds.min_by_key(|(at, _)| (at.weight, Reverse(at.place())))?;
+    let is_executables = |it: FunctionId| profile.function(it).is_some_and(is_executable);
+    let mut innermost = holder(&sums, ran)?;
+    if is_executables(innermost) {
+        sums.retain(|it, _| !is_executables(*it));
+        innermost = holder(&sums, sums.values().map(|(at, _)| at.weight).max()?)?;
+    }
+    let (at, callers) = sums.remove(&innermost)?;
     let place = at.place()?;
     let caller = heaviest(&callers).filter(|it| !sites.is_app(place) && it.1 >= at.weight.div_ceil(2));
     let called = caller.map(|it| format!(", called from {}", sites.title(it.0))).unwrap_or_default();
@@ -122,6 +156,20 @@ fn trunk(
         place: Some(caller.map_or(place, |it| it.0)),
         command: details_of(sites.name(place)),
     })
+}
+
+/// Returns the function with the least weight among those that hold half of `ran`.
+fn holder(sums: &BTreeMap<FunctionId, (At, Callers)>, ran: u64) -> Option<FunctionId> {
+    let holds = sums.iter().filter(|(_, (at, _))| at.weight as f64 >= ran as f64 * MOST);
+    holds.min_by_key(|(_, (at, _))| (at.weight, Reverse(at.place()))).map(|(function, _)| *function)
+}
+
+/// Returns whether the frame's function called a block of a function further out, as a method `each` does:
+/// the time in the block is that function's.
+fn runs_block_of_caller(profile: &Profile, sites: &Sites<'_>, stack: StackId, frame: Frame) -> bool {
+    let called = below(profile, sites, stack, frame.function).filter(|it| it.function != frame.function);
+    let mut outside = profile.frames_of(stack).skip_while(|it| it.function != frame.function);
+    called.is_some_and(|called| outside.any(|it| it.function == called.function))
 }
 
 /// Returns the function in Ruby, or else in C, that the innermost frame of a function called.

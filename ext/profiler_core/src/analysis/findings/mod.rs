@@ -106,9 +106,22 @@ pub struct Finding {
     pub command: String,
 }
 
+impl Finding {
+    /// Returns whether this says what the program did, or that most of it was not measured.
+    #[must_use]
+    pub fn stands_out(&self) -> bool {
+        match self.kind {
+            Kind::Idle => false,
+            Kind::Trust => self.of == SampleType::Cpu,
+            _ => true,
+        }
+    }
+}
+
 /// Returns the findings of `profile`, the most important first. Waits, including those for the GVL, come
-/// before code that ran up to twice as long, because no work was done in them. Notes come last: time that is
-/// in no share, and how far the numbers can be trusted.
+/// before code that ran up to twice as long, because no work was done in them; garbage collection without its
+/// cause comes after code that ran a quarter as long. Notes come last: time that is in no share, and how far the
+/// numbers can be trusted. Only that most of the time was not measured comes first, unless it is a server.
 #[must_use]
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let sites = Sites::of(profile);
@@ -145,7 +158,10 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
             command: "profiler report FILE --idle --by thread".into(),
         });
     }
-    notes.extend(unmeasured::find(profile));
+    let unmeasured = unmeasured::find(profile);
+    let (first, last) = if clock.serves { (None, unmeasured) } else { (unmeasured, None) };
+    first.into_iter().for_each(|it| all.insert(0, it));
+    notes.extend(last);
     notes.extend(trust::find(profile));
     all.truncate(MOST.saturating_sub(notes.len()));
     all.extend(notes);
@@ -154,6 +170,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
 
 fn rank(finding: &Finding) -> u64 {
     match finding.kind {
+        Kind::Gc if finding.place.is_none() => finding.weight / 8,
         Kind::Running | Kind::Loading | Kind::Gc | Kind::NoCpu => finding.weight / 2,
         _ => finding.weight,
     }

@@ -6,6 +6,7 @@ use crate::record::State;
 mod loading;
 mod objects;
 mod queries;
+mod running;
 
 /// Returns kind, text, place and percentage of each finding.
 fn found(profile: &Profile) -> Vec<(Kind, String, String, u32)> {
@@ -23,104 +24,6 @@ fn found(profile: &Profile) -> Vec<(Kind, String, String, u32)> {
 
 fn finding(kind: Kind, text: &str, place: &str, percent: u32) -> (Kind, String, String, u32) {
     (kind, text.into(), place.into(), percent)
-}
-
-#[test]
-fn the_hottest_method_has_its_line_and_the_c_function_that_it_calls() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Running, 600, "<main> /app.rb:9; Order#parse /app.rb:41; String#scan");
-    it.wall(MAIN, State::Running, 100, "<main> /app.rb:9; Order#parse /app.rb:42");
-    it.wall(MAIN, State::Running, 300, "<main> /app.rb:9; Order#save /app.rb:50");
-    let expected = finding(Kind::Running, "running String#scan, called from Order#parse", "/app.rb:41", 70);
-    assert_eq!(found(&it.profile()), [expected]);
-}
-
-#[test]
-fn a_method_of_a_gem_has_the_line_of_the_app_that_called_it() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(
-        MAIN,
-        State::Running,
-        500,
-        "<main> /app.rb:9; Order#parse /app.rb:41; CSV#each /g/gems/csv-3.2/csv.rb:7",
-    );
-    it.wall(
-        MAIN,
-        State::Running,
-        500,
-        "<main> /app.rb:9; Order#parse /app.rb:41; CSV#shift /g/gems/csv-3.2/csv.rb:8; String#scan",
-    );
-    let running = found(&it.profile());
-    assert_eq!(
-        running,
-        [finding(Kind::Running, "running CSV#each, called from Order#parse", "/app.rb:41", 50)]
-    );
-}
-
-#[test]
-fn many_methods_of_gems_count_for_the_app_that_called_them() {
-    let mut it = Example::lasting_ms(1_000);
-    for method in 0..25 {
-        it.wall(
-            MAIN,
-            State::Running,
-            40,
-            &format!("<main> /app.rb:9; Order#load /app.rb:12; A#m{method} /g/gems/a-1.0/a.rb:7"),
-        );
-    }
-    let running = found(&it.profile());
-    assert_eq!(running, [finding(Kind::Running, "inside Order#load", "/app.rb:12", 100)]);
-}
-
-#[test]
-fn flat_time_has_the_innermost_function_that_holds_half_of_it() {
-    let mut it = Example::lasting_ms(1_000);
-    let site = "<main> /usr/bin/jekyll:9; Site#place /app/site.rb:12; Liquid::For#render /g/gems/liquid-5.1/for.rb:4; Array#each; Liquid::Body#node /g/gems/liquid-5.1/body.rb:8";
-    for method in 0..14 {
-        let class = if method < 8 { "Lookup" } else { "Filter" };
-        it.wall(
-            MAIN,
-            State::Running,
-            50,
-            &format!("{site}; {class}#evaluate /g/gems/liquid-5.1/l.rb:3; Part#m{method} /g/gems/liquid-5.1/p.rb:7"),
-        );
-    }
-    for method in 0..6 {
-        it.wall(
-            MAIN,
-            State::Running,
-            50,
-            &format!("<main> /usr/bin/jekyll:9; Site#m{method} /app/site.rb:30"),
-        );
-    }
-    let expected = [
-        finding(
-            Kind::Running,
-            "inside Liquid::Body#node, called from Site#place: 40.0% Lookup#evaluate, 30.0% Filter#evaluate",
-            "/app/site.rb:12",
-            70,
-        ),
-        finding(Kind::Running, "running Part#m0, called from Site#place", "/app/site.rb:12", 5),
-    ];
-    assert_eq!(found(&it.profile()), expected);
-}
-
-#[test]
-fn one_function_that_ran_is_always_named() {
-    let mut it = Example::lasting_ms(1_000);
-    for method in 0..25 {
-        it.wall(MAIN, State::Running, 40, &format!("M#m{method} /app.rb:{}", method + 1));
-    }
-    assert_eq!(found(&it.profile()), [finding(Kind::Running, "running M#m0", "/app.rb:1", 4)]);
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Gc, 960, "(garbage collection)");
-    it.wall(MAIN, State::Running, 40, "<main> /app.rb:3");
-    let expected = [
-        finding(Kind::Gc, "collecting garbage", "", 96),
-        finding(Kind::Running, "running <main>", "/app.rb:3", 4),
-    ];
-    assert_eq!(found(&it.profile())[..2], expected);
-    assert_eq!(found(&Profile::default()), []);
 }
 
 #[test]
@@ -206,6 +109,18 @@ fn the_gvl_does_not_count_while_its_holder_has_no_cpu() {
 }
 
 #[test]
+fn the_threads_of_a_server_that_want_the_gvl_delay_nobody() {
+    let mut it = Example::lasting_ms(1_000);
+    let pool = "Pool#run /g/gems/puma-6.0/pool.rb:3";
+    it.wall("worker", State::Running, 400, &format!("{pool}; Shop#show /app/shop.rb:5"));
+    it.wall("worker", State::Gvl, 100, &format!("{pool}; Shop#show /app/shop.rb:5; IO#read"));
+    it.wall("reactor", State::Gvl, 300, "Reactor#run /g/gems/puma-6.0/r.rb:3; NIO::Selector#select");
+    it.wall("job", State::Gvl, 50, "(thread start)");
+    let found: Vec<_> = found(&it.profile()).into_iter().map(|it| (it.0, it.3)).collect();
+    assert_eq!(found, [(Kind::Running, 73), (Kind::Gvl, 27)]);
+}
+
+#[test]
 fn code_that_blocks_with_the_gvl_has_who_waited_for_it() {
     let mut it = Example::lasting_ms(4_000);
     let query = "block in <main> /app.rb:1; Order#find /app.rb:20; SQLite3::Statement#step";
@@ -222,6 +137,12 @@ fn code_that_blocks_with_the_gvl_has_who_waited_for_it() {
         finding(Kind::Running, "running Shop#show", "/app.rb:5", 8),
     ];
     assert_eq!(found(&it.profile()), expected);
+    let mut it = Example::lasting_ms(1_000);
+    let lookup = "<main> /app.rb:3; Facts#all /app.rb:5; Popen.run /g/gems/facter-4.0/p.rb:1; Kernel#spawn";
+    it.wall(MAIN, State::Blocked, 900, lookup);
+    it.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
+    let text = "blocked in Kernel#spawn, called from Facts#all for 900 ms without releasing the GVL";
+    assert_eq!(found(&it.profile())[0].1, text);
     let mut it = Example::lasting_ms(1_000);
     it.wall(MAIN, State::Blocked, 900, "<main> /app.rb:3; Db#sleep /app.rb:5; SQLite3::Statement#step");
     it.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
@@ -342,11 +263,45 @@ fn cpu_time_alone_says_how_little_of_the_time_it_shows() {
     assert_eq!(of_cpu_time(100, |_| ()), ["used the CPU for 104 ms of 1.00 s: mode wall shows the rest"]);
     assert!(of_cpu_time(900, |_| ()).is_empty(), "it computed");
     let without_cpu = |it: &mut Profile| it.stats.run_delay_ns = 700_000_000;
-    assert!(of_cpu_time(100, without_cpu).is_empty(), "it did not wait");
+    assert!(of_cpu_time(200, without_cpu).is_empty(), "it did not wait");
+    assert_eq!(of_cpu_time(100, without_cpu).len(), 1, "it waited for 196 of the other 300 ms");
     assert!(of_cpu_time(100, |it| it.stats.unseen_cpu_ns = 0).is_empty(), "other threads may have computed");
     assert!(of_cpu_time(100, |it| it.sample_types.push(SampleType::Wall)).is_empty());
     let selected = Note::Selected { part: "focus".into(), left: 1, all: 2, of: "cpu".into() };
     assert!(of_cpu_time(100, |it| it.meta.notes.push(selected.clone())).is_empty());
+}
+
+#[test]
+fn that_most_time_was_not_measured_comes_first_unless_it_is_a_server() {
+    let kinds = |serves: bool| {
+        let mut it = Example::lasting_ms(1_000);
+        let weights = [(SampleType::Cpu, 100_000_000), (SampleType::Samples, 500)];
+        let handler = if serves { "; Puma::Server#process_client /g/gems/puma-6.0/s.rb:4" } else { "" };
+        it.row(
+            MAIN,
+            State::Running,
+            &[],
+            &weights,
+            &format!("<main> /app.rb:3{handler}; Shop#show /app.rb:5"),
+        );
+        let mut profile = it.profile();
+        profile.stats.unseen_cpu_ns = 4_000_000;
+        findings(&profile).into_iter().map(|it| it.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(false), [Kind::Trust, Kind::Running]);
+    assert_eq!(kinds(true), [Kind::Running, Kind::Trust]);
+}
+
+#[test]
+fn garbage_without_its_cause_does_not_come_first() {
+    let kinds = |gc: &str| {
+        let mut it = Example::lasting_ms(1_000);
+        it.wall(MAIN, State::Running, 400, "<main> /app.rb:3; Shop#show /app.rb:5");
+        it.wall(MAIN, State::Gc, 600, gc);
+        found(&it.profile()).into_iter().map(|it| it.0).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds("(garbage collection)"), [Kind::Running, Kind::Gc]);
+    assert_eq!(kinds("<main> /app.rb:3; Row#x /app.rb:8; (garbage collection)"), [Kind::Gc, Kind::Running]);
 }
 
 #[test]
@@ -363,12 +318,7 @@ fn a_template_is_named_by_its_file() {
             &format!("{place}:5"),
             40,
         ),
-        finding(
-            Kind::Running,
-            "running Array#each, called from app/views/orders/index.html.erb",
-            &format!("{place}:4"),
-            60,
-        ),
+        finding(Kind::Running, "running app/views/orders/index.html.erb", &format!("{place}:4"), 60),
     ];
     assert_eq!(found(&it.profile()), expected);
 }

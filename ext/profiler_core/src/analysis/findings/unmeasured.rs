@@ -23,9 +23,9 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
         return None;
     }
     let all_ns = profile.meta.duration_ns;
+    let with_cpu_ns = all_ns.saturating_sub(profile.stats.run_delay_ns);
     let cpu_ns = profile.total().get(SampleType::Cpu).saturating_add(unseen_ns);
-    let rest_ns = all_ns.saturating_sub(cpu_ns).saturating_sub(profile.stats.run_delay_ns);
-    if (rest_ns as f64) <= all_ns as f64 * MOST {
+    if with_cpu_ns.saturating_sub(cpu_ns) as f64 <= with_cpu_ns as f64 * MOST {
         return None;
     }
     let text =

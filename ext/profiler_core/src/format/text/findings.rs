@@ -1,7 +1,7 @@
 //! The findings in the report: a fact with its share before it and its place after it, on one to three lines.
 
 use super::Paint;
-use crate::analysis::findings::{Finding, Kind};
+use crate::analysis::findings::Finding;
 use crate::profile::Profile;
 use crate::text::clean;
 use crate::text::shorten;
@@ -22,9 +22,8 @@ pub(in crate::format) fn lines(
     width: Option<usize>,
     paint: Paint,
 ) -> String {
-    let outstanding = |it: &&Finding| !matches!(it.kind, Kind::Idle | Kind::Trust);
     let mut text = String::new();
-    if !findings.iter().any(|it| outstanding(&it)) {
+    if !findings.iter().any(Finding::stands_out) {
         text.push_str(&format!("{:>SHARE_COLUMNS$}{GAP}nothing stands out\n", ""));
     }
     for finding in findings {

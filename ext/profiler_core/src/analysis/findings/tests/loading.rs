@@ -91,11 +91,45 @@ fn a_server_is_known_by_the_method_that_handles_its_requests() {
         finding(Kind::Loading, "loaded code for 600 ms: left out, as it was before the requests", "", 0),
     ];
     assert_eq!(served(800, "Puma::Server#process_client"), expected);
+    // Its start took twice as long.
+    let found = served(100, "Puma::Server#process_client");
+    assert!(
+        found.iter().all(|it| it.0 != Kind::Loading || it.2.is_empty() || it.2 == "/app/shop.rb:5"),
+        "{found:?}"
+    );
+    assert_eq!(found.last().unwrap().1, expected[2].1);
+}
+
+#[test]
+fn what_starts_the_app_is_left_out_with_what_is_loaded() {
+    let mut it = Example::lasting_ms(10_000);
+    let rack = "<main> /usr/bin/puma:9; Rack::Builder.new_from_string /g/gems/rack-3.0/b.rb:7";
+    it.wall(
+        MAIN,
+        State::Blocked,
+        700,
+        &format!("{rack}; #<instance of Rack::Builder>.warm_up /config.ru:5; Kernel#spawn"),
+    );
+    it.wall(
+        MAIN,
+        State::Running,
+        200,
+        &format!(
+            "{rack}; Rails::Application#initialize! /g/gems/railties-7.2/a.rb:3; I#run /g/gems/a-1.0/i.rb:2"
+        ),
+    );
+    let handler = "Pool#run /g/gems/puma-6.0/pool.rb:3; Puma::Server#process_client /g/gems/puma-6.0/s.rb:4";
+    it.wall("worker", State::Running, 300, &format!("{handler}; Shop#show /app/shop.rb:5"));
+    let expected = [
+        finding(Kind::Running, "running Shop#show", "/app/shop.rb:5", 100),
+        finding(Kind::Loading, "loaded code for 900 ms: left out, as it was before the requests", "", 0),
+    ];
+    assert_eq!(found(&it.profile()), expected);
 }
 
 #[test]
 fn a_program_that_hardly_handles_requests_has_its_loading_in_the_shares() {
-    for (handled_ms, handler) in [(700, "Pool#handle"), (100, "Puma::Server#process_client")] {
+    for (handled_ms, handler) in [(700, "Pool#handle"), (40, "Puma::Server#process_client")] {
         let found = served(handled_ms, handler);
         assert_eq!(found[0].0, Kind::Loading, "{found:?}");
         assert!(found[0].3 > 40, "{found:?}");
