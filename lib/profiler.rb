@@ -38,6 +38,7 @@ module Profiler
   autoload :Ledger, "#{__dir__}/profiler/ledger"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Sinks, "#{__dir__}/profiler/sinks"
+  autoload :OptionFault, "#{__dir__}/profiler/option_fault"
   autoload :OwnSocket, "#{__dir__}/profiler/process/own_socket"
   autoload :Otlp, "#{__dir__}/profiler/sinks/otlp"
   autoload :Nearest, "#{__dir__}/profiler/nearest"

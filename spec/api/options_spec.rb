@@ -62,6 +62,39 @@ RSpec.describe "Options of Profiler.run" do
     end
   end
 
+  it "are kept in their errors, with the value and what is allowed, for interfaces that spell them in another way" do
+    faults = {
+      "mode: :walll" => ["mode", "walll", %w[cpu wall allocations heap],
+                         "--mode walll is not a mode (allowed: cpu, wall, allocations, heap, or several separated by commas)"],
+      "mode: %i[cpu x]" => ["mode", "cpu,x", %w[cpu wall allocations heap],
+                            "--mode cpu,x is not a mode (allowed: cpu, wall, allocations, heap, or several separated by commas)"],
+      "interval: '5'" => ["interval", '"5"', [], '--interval "5" is not an Integer from 50 to 1000000 microseconds'],
+      "max_overhead: 2" => ["max_overhead", "2", [], "--max-overhead 2 is not a share from 0.0001 to 0.5"],
+      "interval: 1000, frequency: 100" => ["interval", nil, [], "--interval and --frequency mean the same: pass only one of them"],
+      "every_bytes: 4_096" => ["every_bytes", "4096", %w[allocations heap], "--every-bytes 4096 applies to objects, which need --mode allocations or heap"],
+      "mode: :heap, max_overhead: 0.01" => ["max_overhead", "0.01", %w[cpu wall],
+                                            "--max-overhead 0.01 cannot be kept where live objects are tracked (allowed: --mode cpu, wall)"],
+      "engine: :steam" => ["engine", "steam", %w[perf thread_timer ticker setitimer safepoint],
+                           "--engine steam is not an engine (allowed: perf, thread_timer, ticker, setitimer, safepoint)"],
+      "trim_path: \"\\0\"" => ["trim_path", '"\\u0000"', [], '--trim-path "\\u0000" is not true, a directory or an Array of directories'],
+      "gc: 7" => ["gc", "7", %w[root ignore], "--gc 7 is not a place (allowed: root, ignore)"]
+    }
+    found = run_json(<<~RUBY)
+      print_json([#{faults.keys.map { |options| "-> { Profiler.run(#{options}) { } }" }.join(", ")}].map do |block|
+        block.call
+      rescue ArgumentError => e
+        fault = Profiler::OptionFault.of(e)
+        again = Profiler::OptionFault.parse(JSON.parse(JSON.generate(fault.to_a)))
+        [fault.name, fault.value, fault.allowed, again.on_command_line]
+      end)
+    RUBY
+    expect(faults.keys.zip(found).to_h).to eq(faults)
+    expect(run_json(<<~RUBY)).to eq([nil] * 6 + [nil])
+      damaged = [nil, 7, {}, ["mode"], ["mode", 5, []], ["mode", nil, [["text"]]]]
+      print_json(damaged.map { |it| Profiler::OptionFault.parse(it) } << Profiler::OptionFault.of(ArgumentError.new("x")))
+    RUBY
+  end
+
   it "set the name of a profile, in each format that has a place for one" do
     named, *metadata = run_json(<<~RUBY)
       require "zlib"

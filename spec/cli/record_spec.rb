@@ -161,6 +161,10 @@ RSpec.describe "profiler record" do
       refuse("--mode", "speed", status: 2, saying: ["--mode speed", "allowed: cpu"])
       refuse("--mode", "cpu,speed", status: 2,
                                     saying: ["--mode cpu,speed is not a mode (allowed: cpu, wall, allocations, heap, or several separated by commas)"])
+      refuse("--mode", ",:", status: 2, saying: "--mode ,: is not a mode")
+      refuse("--label", "a", status: 2, saying: "--label \"a\" is not NAME=VALUE")
+      refuse("--duration", "nan", status: 2, saying: "--duration \"nan\" is not a number of seconds above 0")
+      refuse("--signal", "KILL", status: 2, saying: "--signal \"KILL\" is not a signal that can be used")
       refuse("--interval", "fast", status: 2, saying: ["--interval \"fast\"", "from 50 to 1000000"])
       refuse("--interval", "49", status: 2, saying: ["--interval 49", "from 50 to 1000000"])
       refuse("--interval", "-5", status: 2, saying: ["--interval -5", "from 50 to 1000000"])

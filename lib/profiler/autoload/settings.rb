@@ -2,6 +2,7 @@
 
 require_relative "../store/file_name"
 require_relative "../nearest"
+require_relative "../option_fault"
 require_relative "../process/signal_name"
 
 module Profiler
@@ -125,7 +126,7 @@ module Profiler
         seconds = Float(text, exception: false)
         return seconds if seconds&.positive? && seconds <= LONGEST
 
-        raise ArgumentError, "duration: #{text.inspect} is not a number of seconds above 0 and up to #{LONGEST}"
+        raise OptionFault.error("duration", text, "is not a number of seconds above 0 and up to #{LONGEST}")
       end
 
       # @return [String, nil] without SIG
@@ -265,7 +266,7 @@ module Profiler
         name, value = pair.split("=", 2)
         return [name.strip, value.strip] if value && !name.strip.empty?
 
-        raise ArgumentError, "label: #{pair.inspect} is not NAME=VALUE"
+        raise OptionFault.error("label", pair, "is not NAME=VALUE")
       end
 
       def mode

@@ -65,10 +65,6 @@ module Profiler
       # Signals that end a recording of another process, whose profile is then written.
       ENDS = %w[INT TERM HUP].freeze
 
-      # Names of keywords in errors of {Session.check}: "interval:" becomes "--interval".
-      KEYWORD = /(?<![\w-])(mode|interval|frequency|max_overhead|every|every_bytes|depth|engine|format|duration|signal|label):( |\z)/
-      SYMBOL = /(?<=[ \[]):(?=["\w])/
-
       def initialize
         super
         # All variables are set or cleared: values of an outer profiler or a shell are not ours.
@@ -195,15 +191,9 @@ module Profiler
       def check
         Settings.new(@env.compact).check
       rescue ArgumentError, Unsupported => e
-        raise UsageError, in_terms_of_options(e.message)
+        raise UsageError, OptionFault.of(e)&.on_command_line || e.message
       rescue Settings::Unwritable => e
         raise Failure, e.message
-      end
-
-      # Rewrites the message about a session's keyword in terms of the option that sets it.
-      def in_terms_of_options(message)
-        message.gsub(KEYWORD) { "--#{$1.tr("_", "-")}#{$2}" }.gsub(SYMBOL, "").sub("an Array of these", "or several separated by commas")
-               .sub(/(?<=--mode )\[(.*?)\]/) { $1.empty? ? "\"\"" : $1.delete(" ") }
       end
 
       # @param ledger [String] see {Autoload::Claim}
@@ -281,7 +271,7 @@ module Profiler
         head, = client.ask(do: "start", options: options, bound: bound)
         head.fetch("session")
       rescue Control::Client::Failed => e
-        raise Failure, in_terms_of_options(e.message)
+        raise Failure, e.on_command_line || e.message
       end
 
       # Prints the summary, and opens the page. Errors here do not change the exit status, which is the command's.

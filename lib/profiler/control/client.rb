@@ -4,6 +4,8 @@ require "io/wait"
 require "json"
 require "socket"
 require_relative "../errors"
+require_relative "../option_fault"
+require_relative "../process/losses"
 require_relative "place"
 
 module Profiler
@@ -21,8 +23,6 @@ module Profiler
       # The parts of a response that each request promises.
       PARTS = { "who" => { "pid" => Integer, "program" => String, "ruby" => String, "threads" => Integer }, "start" => { "session" => Integer },
                 "sessions" => { "sessions" => Array } }.freeze
-      # Characters that can only do harm on a terminal. The process may belong to another user.
-      CONTROL = /[[:cntrl:]\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069&&[^\n]]/
       # The longest line of a response, the most bytes that may follow it, and the longest error that is shown.
       LONGEST = 1 << 20
       MOST_BYTES = 1 << 30
@@ -31,10 +31,13 @@ module Profiler
       PIECE = 1 << 18
       # The number of processes that are queried at the same time.
       TOGETHER = 64
-      private_constant :SHORT, :WITHOUT_RUBY, :PARTS, :CONTROL, :LONGEST, :MOST_BYTES, :LONGEST_ERROR, :PIECE, :TOGETHER
+      private_constant :SHORT, :WITHOUT_RUBY, :PARTS, :LONGEST, :MOST_BYTES, :LONGEST_ERROR, :PIECE, :TOGETHER
 
       # Raised if there is no response; the message is for people.
-      class Failed < Error; end
+      class Failed < Error
+        # @return [String, nil] the message as a command says it, if the process has refused an option
+        attr_accessor :on_command_line
+      end
 
       # Raised if there is no response in time.
       class Silent < Failed; end
@@ -63,11 +66,11 @@ module Profiler
           sockets_of(Integer(process, 10)).filter_map { |path| reach(path) }.first or raise Failed, missing(process)
         end
 
-        # The text with all that a terminal can bear, in lines.
+        # The text with all that a terminal can bear, in lines. The process may belong to another user.
         #
         # @param text [String]
         # @return [String]
-        def harmless(text) = text.dup.force_encoding(Encoding::UTF_8).scrub("?").gsub(CONTROL, "?")
+        def harmless(text) = text.b.split("\n", -1).map { |line| Losses.harmless(line) }.join("\n")
 
         private
 
@@ -191,13 +194,20 @@ module Profiler
       # @return [Hash] the response
       def checked(head, parts)
         raise Failed, "no answer from #{@path}: it is not a control socket of profiler" unless head.is_a?(Hash)
-        raise Failed, Client.harmless(head["error"].to_s)[0, LONGEST_ERROR] if head["error"]
+        raise refusal(head) if head["error"]
 
         wrong, = parts.find { |name, kind| !head[name].is_a?(kind) }
         raise Failed, "the answer from #{@path} has no #{wrong}" if wrong
 
         head
       end
+
+      def refusal(head)
+        fault = OptionFault.parse(head["fault"])
+        Failed.new(shown(head["error"].to_s)).tap { |it| it.on_command_line = shown(fault.on_command_line) if fault }
+      end
+
+      def shown(text) = Client.harmless(text)[0, LONGEST_ERROR]
 
       def send(bytes)
         until bytes.empty?

@@ -19,8 +19,9 @@ module Profiler
       # Returns the head of a response that reports an error.
       #
       # @param message [String]
+      # @param fault [OptionFault, nil] what is wrong with an option
       # @return [String]
-      def self.error(message) = JSON.generate({ error: message })
+      def self.error(message, fault = nil) = JSON.generate({ error: message, fault: fault&.to_a }.compact)
 
       # @yieldparam connection [Integer] the client that has the process left
       def initialize(&on_detach)
@@ -51,7 +52,7 @@ module Profiler
         when "traced" then text(@traces.end(request))
         end
       rescue *OWN_TROUBLE, JSON::ParserError => e
-        [Sessions.error(e.message), ""]
+        [Sessions.error(e.message, OptionFault.of(e)), ""]
       end
 
       # A client has gone: its sessions and traces end with it.

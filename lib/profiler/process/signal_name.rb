@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../option_fault"
+
 module Profiler
   # The names of signals that an app's owner can assign to the profiler. Ruby 2 can read this file.
   module SignalName
@@ -12,7 +14,7 @@ module Profiler
       name = text.upcase.sub(/\ASIG/, "")
       return name if Signal.list.key?(name) && !RESERVED.include?(name)
 
-      raise ArgumentError, "signal: #{text.inspect} is not a signal that can be used (allowed: USR1, USR2, HUP and similar ones)"
+      raise OptionFault.error("signal", text, "is not a signal that can be used (allowed: USR1, USR2, HUP and similar ones)")
     end
   end
 end

@@ -14,7 +14,7 @@ use profiler_core::session::spec::{Measures, SessionSpec};
 
 use crate::before_3_3;
 use crate::engine::{self, perf, thread_timer};
-use crate::errors::{argument_error, wrong_value};
+use crate::errors::{argument_error, Fault, Piece};
 use crate::options::integer::integer;
 use crate::options::keywords::{either, flag, Keywords};
 use crate::options::share::share;
@@ -22,7 +22,6 @@ use crate::options::{mode, trim_path, wall};
 use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, NEEDS_LINUX};
 use crate::vm;
-use crate::vm::exceptions::error;
 use crate::vm::strings::{lossy, named};
 use profiler_core::ticking::engine::Engine;
 
@@ -129,7 +128,7 @@ impl Config {
                 ("gc", keywords.gc),
                 ("ignore_gc", keywords.ignore_gc),
             ];
-            mode::only_with(ruby, of_time, "time, which needs mode: :cpu or :wall")?;
+            mode::only_with(ruby, of_time, "time, which needs ", ["cpu", "wall"])?;
         }
         let interval_ns = match measures.timed() {
             true => interval_ns(ruby, keywords.interval, keywords.frequency)?,
@@ -175,15 +174,24 @@ impl Config {
         let Self { spec: SessionSpec { measures, .. }, max_overhead: Some(share), .. } = self else {
             return Ok(());
         };
-        let (what, allowed) = match (measures.heap, measures.objects(), windows) {
-            (true, ..) => ("live objects are tracked", ""),
-            (_, true, false) => ("objects are sampled all the time", "; :allocations in Profiler.continuous"),
+        let (what, in_windows) = match (measures.heap, measures.objects(), windows) {
+            (true, ..) => ("live objects are tracked", false),
+            (_, true, false) => ("objects are sampled all the time", true),
             _ => return Ok(()),
         };
-        let message = format!(
-            "max_overhead: {share} cannot be kept where {what} (allowed: mode: :cpu, :wall{allowed})"
-        );
-        Err(argument_error(ruby, message))
+        let mut pieces = vec![
+            Piece::text(format!(" cannot be kept where {what} (allowed: ")),
+            Piece::Option("mode"),
+            Piece::text(" "),
+        ];
+        pieces.extend(Piece::choices(&["cpu", "wall"]));
+        if in_windows {
+            let rest = Piece::text(" in Profiler.continuous");
+            pieces.extend([Piece::text("; "), Piece::Choice("allocations"), rest]);
+        }
+        pieces.push(Piece::text(")"));
+        let value = Some(ruby.float_from_f64(*share).as_value());
+        Err(Fault { option: "max_overhead", value, pieces: &pieces }.argument_error(ruby))
     }
 }
 
@@ -200,9 +208,10 @@ fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -
 fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
     let Some(value) = value else { return Ok(Threads::All) };
     let wrong = || {
-        wrong_value(ruby, value, |it| {
-            format!("threads: {it} is not a choice (allowed: :all, :current, a Thread, an Array of Threads)")
-        })
+        let mut pieces = vec![Piece::text(" is not a choice (allowed: ")];
+        pieces.extend(Piece::choices(&["all", "current"]));
+        pieces.push(Piece::text(", a Thread, an Array of Threads)"));
+        Fault { option: "threads", value: Some(value), pieces: &pieces }.argument_error(ruby)
     };
     if let Some(name) = Symbol::from_value(value) {
         return match name.name().as_deref() {
@@ -232,35 +241,41 @@ fn timeline(ruby: &Ruby, timeline: Option<Value>, raw: Option<Value>) -> Result<
 /// Returns the place of that name.
 pub(crate) fn gc_place(ruby: &Ruby, value: Value) -> Result<Place, Error> {
     let named = Symbol::from_value(value).and_then(|name| Place::from_name(&name.name().ok()?));
-    let message = |it| format!("gc: {it} is not a place (allowed: :root, :ignore)");
-    named.ok_or_else(|| wrong_value(ruby, value, message))
+    named.ok_or_else(|| {
+        let pieces = &Piece::none_of(" is not a place", &["root", "ignore"], false);
+        Fault { option: "gc", value: Some(value), pieces }.argument_error(ruby)
+    })
 }
 
-fn labels(ruby: &Ruby, name: &str, value: Option<Value>) -> Result<LabelSet, Error> {
-    let Some(value) = value else { return Ok(LabelSet::EMPTY) };
-    match RHash::from_value(value) {
+fn labels(ruby: &Ruby, option: &'static str, value: Option<Value>) -> Result<LabelSet, Error> {
+    let Some(given) = value else { return Ok(LabelSet::EMPTY) };
+    match RHash::from_value(given) {
         Some(labels) => crate::labels::set_from(ruby, labels),
-        None => Err(wrong_value(ruby, value, |it| format!("{name}: {it} is not a Hash"))),
+        None => Err(not_a(ruby, option, given, "a Hash")),
     }
+}
+
+fn not_a(ruby: &Ruby, option: &'static str, value: Value, what: &str) -> Error {
+    let pieces = &[Piece::text(format!(" is not {what}"))];
+    Fault { option, value: Some(value), pieces }.argument_error(ruby)
 }
 
 /// Returns the engine that was named, by the option or else by PROFILER_ENGINE.
 fn requested_engine(ruby: &Ruby, value: Option<Value>) -> Result<Option<Engine>, Error> {
     let named = |name: &str| Engine::ALL.into_iter().find(|engine| engine.name() == name);
-    let wrong = |what: String, sign: &str| {
-        let allowed = Engine::ALL.map(|engine| format!("{sign}{}", engine.name())).join(", ");
-        format!("{what} is not an engine (allowed: {allowed})")
-    };
+    let names = Engine::ALL.map(Engine::name);
     if let Some(value) = value {
         let engine = Symbol::from_value(value).and_then(|name| named(&name.name().ok()?));
-        let message = |it| wrong(format!("engine: {it}"), ":");
-        return engine.map(Some).ok_or_else(|| wrong_value(ruby, value, message));
+        return engine.map(Some).ok_or_else(|| {
+            let pieces = &Piece::none_of(" is not an engine", &names, false);
+            Fault { option: "engine", value: Some(value), pieces }.argument_error(ruby)
+        });
     }
     let name = std::env::var_os("PROFILER_ENGINE").unwrap_or_default();
     if name.is_empty() {
         return Ok(None);
     }
-    let message = || wrong(format!("PROFILER_ENGINE={name:?}"), "");
+    let message = || format!("PROFILER_ENGINE={name:?} is not an engine (allowed: {})", names.join(", "));
     name.to_str().and_then(named).map(Some).ok_or_else(|| argument_error(ruby, message()))
 }
 
@@ -277,9 +292,9 @@ fn engine(
     let danger = vm::process::unsafe_to_walk(ruby)?;
     let engine = match (requested, &danger) {
         (Some(requested), Some(why)) if requested != Engine::Safepoint => {
-            let message =
-                format!("engine: :{} is not safe here: {why} (allowed: :safepoint)", requested.name());
-            return Err(argument_error(ruby, message));
+            let pieces = &Piece::none_of(format!(" is not safe here: {why}"), &["safepoint"], false);
+            let value = Some(ruby.to_symbol(requested.name()).as_value());
+            return Err(Fault { option: "engine", value, pieces }.argument_error(ruby));
         }
         (Some(engine), _) => engine,
         (None, Some(_)) => Engine::Safepoint,
@@ -294,15 +309,19 @@ fn engine(
     };
     let engine = with_signals(ruby, engine, requested.is_some(), measures)?;
     if let Some(why) = engine::needs_linux(engine) {
-        let left = danger.unwrap_or_else(|| "allowed: :setitimer".into());
-        let message = format!("engine: :{} cannot be used here: {why} ({left})", engine.name());
-        return Err(error(ruby, "Unsupported", message));
+        let mut pieces = vec![Piece::text(format!(" cannot be used here: {why} ("))];
+        match danger {
+            Some(why) => pieces.push(Piece::text(why)),
+            None => pieces.extend([Piece::text("allowed: "), Piece::Choice("setitimer")]),
+        }
+        pieces.push(Piece::text(")"));
+        let value = Some(ruby.to_symbol(engine.name()).as_value());
+        return Err(Fault { option: "engine", value, pieces: &pieces }.unsupported(ruby));
     }
     if measures.wall {
-        let note = wall::note(engine, danger.as_deref()).map_err(|why| {
-            let message = format!("mode: :wall cannot be measured here: {why} (allowed: :cpu)");
-            error(ruby, "Unsupported", message)
-        })?;
+        let wall = ruby.to_symbol("wall").as_value();
+        let note = wall::note(engine, danger.as_deref())
+            .map_err(|why| mode::unmeasurable(ruby, wall, &why.to_string(), &["cpu"]))?;
         notes.extend(note);
     }
     if engine == Engine::Perf && thread_timer::probe().is_err() {
@@ -319,12 +338,13 @@ fn with_signals(ruby: &Ruby, engine: Engine, requested: bool, measures: Measures
     let Some(errno) = TimerInfo::refused().filter(|_| engine == Engine::Ticker) else { return Ok(engine) };
     let why = format!("the system refuses signals to threads ({})", std::io::Error::from_raw_os_error(errno));
     if requested {
-        let message = format!("engine: :ticker cannot be used here: {why} (allowed: :thread_timer)");
-        return Err(error(ruby, "Unsupported", message));
+        let pieces = &Piece::none_of(format!(" cannot be used here: {why}"), &["thread_timer"], false);
+        let value = Some(ruby.to_symbol("ticker").as_value());
+        return Err(Fault { option: "engine", value, pieces }.unsupported(ruby));
     }
     if measures.wall && before_3_3::NEEDED {
-        let message = format!("mode: :wall cannot be measured here: {why} (allowed: :cpu)");
-        return Err(error(ruby, "Unsupported", message));
+        let wall = ruby.to_symbol("wall").as_value();
+        return Err(mode::unmeasurable(ruby, wall, &why, &["cpu"]));
     }
     Ok(Engine::ThreadTimer)
 }
@@ -339,7 +359,7 @@ fn metadata(
     let text = |it: Value| it.to_r_string().map(|it| lossy(ruby, it));
     if let Some(value) = value {
         let Some(hash) = RHash::from_value(value) else {
-            return Err(wrong_value(ruby, value, |it| format!("metadata: {it} is not a Hash")));
+            return Err(not_a(ruby, "metadata", value, "a Hash"));
         };
         hash.foreach(|key: Value, value: Value| {
             metadata.insert(text(key)?, text(value)?);
@@ -348,7 +368,7 @@ fn metadata(
     }
     if let Some(name) = name {
         let Some(name) = named(ruby, name) else {
-            return Err(wrong_value(ruby, name, |it| format!("name: {it} is not a String or a Symbol")));
+            return Err(not_a(ruby, "name", name, "a String or a Symbol"));
         };
         metadata.insert(profiler_core::profile::NAME.to_owned(), name);
     }

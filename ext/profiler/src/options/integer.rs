@@ -4,19 +4,19 @@ use std::ops::RangeInclusive;
 
 use magnus::{Error, Ruby, Value};
 
-use crate::errors::wrong_value;
+use crate::errors::{Fault, Piece};
 
-/// Returns the value of the option `name`, or `None` if it is absent.
+/// Returns the value of the option, or `None` if it is absent.
 ///
 /// # Errors
 /// ArgumentError for a value that is not an Integer, or outside of the allowed range.
 pub(super) fn integer(
     ruby: &Ruby,
-    name: &str,
+    option: &'static str,
     value: Option<Value>,
     allowed: &RangeInclusive<i64>,
 ) -> Result<Option<i64>, Error> {
-    let unit = match name {
+    let unit = match option {
         "interval" => " microseconds",
         "frequency" => " Hz",
         "every" => " objects",
@@ -27,8 +27,9 @@ pub(super) fn integer(
     let number = magnus::Integer::from_value(value).and_then(|number| number.to_i64().ok());
     match number.filter(|number| allowed.contains(number)) {
         Some(number) => Ok(Some(number)),
-        None => Err(wrong_value(ruby, value, |it| {
-            format!("{name}: {it} is not an Integer from {} to {}{unit}", allowed.start(), allowed.end())
-        })),
+        None => {
+            let wrong = format!(" is not an Integer from {} to {}{unit}", allowed.start(), allowed.end());
+            Err(Fault { option, value: Some(value), pieces: &[Piece::text(wrong)] }.argument_error(ruby))
+        }
     }
 }

@@ -3,7 +3,7 @@
 use magnus::value::{Qfalse, Qtrue};
 use magnus::{prelude::*, r_hash::ForEach, Error, RHash, Ruby, Symbol, Value};
 
-use crate::errors::{argument_error, wrong_value};
+use crate::errors::{wrong_value, Fault, Piece};
 
 /// Defines [`Keywords`]: a field for each name, and the mapping from the name to the field.
 macro_rules! options {
@@ -62,11 +62,12 @@ impl Keywords {
 /// ArgumentError if both are present.
 pub(super) fn either(
     ruby: &Ruby,
-    [first, second]: [(&str, Option<Value>); 2],
+    [first, second]: [(&'static str, Option<Value>); 2],
 ) -> Result<Option<Value>, Error> {
     if first.1.is_some() && second.1.is_some() {
-        let message = format!("{}: and {}: mean the same: pass only one of them", first.0, second.0);
-        return Err(argument_error(ruby, message));
+        let same = Piece::text(" mean the same: pass only one of them");
+        let pieces = &[Piece::text(" and "), Piece::Option(second.0), same];
+        return Err(Fault { option: first.0, value: None, pieces }.argument_error(ruby));
     }
     Ok(first.1.or(second.1))
 }
@@ -75,13 +76,14 @@ pub(super) fn either(
 ///
 /// # Errors
 /// ArgumentError for any other value.
-pub(super) fn flag(ruby: &Ruby, name: &str, value: Option<Value>) -> Result<bool, Error> {
+pub(super) fn flag(ruby: &Ruby, option: &'static str, value: Option<Value>) -> Result<bool, Error> {
     match value {
         None => Ok(false),
         Some(value) if Qtrue::from_value(value).is_some() => Ok(true),
         Some(value) if Qfalse::from_value(value).is_some() => Ok(false),
-        Some(value) => {
-            Err(wrong_value(ruby, value, |it| format!("{name}: {it} is not a choice (allowed: true, false)")))
+        Some(_) => {
+            let pieces = &[Piece::text(" is not a choice (allowed: true, false)")];
+            Err(Fault { option, value, pieces }.argument_error(ruby))
         }
     }
 }

@@ -7,13 +7,11 @@ use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
 use crate::before_3_3;
-use crate::errors::wrong_value;
+use crate::errors::{Fault, Piece};
 use crate::options::integer::integer;
 use crate::options::keywords::either;
 use crate::options::wall;
 use crate::vm;
-use crate::vm::door::inspect;
-use crate::vm::exceptions::error;
 
 const EVERY: RangeInclusive<i64> = 1..=1_000_000;
 const DEFAULT_EVERY: i64 = 1_000;
@@ -48,26 +46,27 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
         None => with(Measures::NONE, value),
     };
     let Some(measures) = requested.filter(|it| *it != Measures::NONE) else {
-        let allowed = MODES.map(|name| format!(":{name}")).join(", ");
-        return Err(wrong_value(ruby, value, |it| {
-            format!("mode: {it} is not a mode (allowed: {allowed}, an Array of these)")
-        }));
+        let pieces = &Piece::none_of(" is not a mode", &MODES, true);
+        return Err(Fault { option: "mode", value: Some(value), pieces }.argument_error(ruby));
     };
-    let why_not = |of, why, allowed| {
-        let message = format!("mode: {of} cannot be measured here: {why} (allowed: {allowed})");
-        Err(error(ruby, "Unsupported", message))
-    };
+    let why_not = |why: &str, allowed: &[&'static str]| Err(unmeasurable(ruby, value, why, allowed));
     if let Some(why) = measures.wall.then(|| wall::no_hooks(ruby)).flatten() {
-        return why_not(inspect(value)?, why, ":cpu, :allocations, :heap");
+        return why_not(why, &["cpu", "allocations", "heap"]);
     }
     if let Some(why) = if measures.objects() { no_objects(ruby)? } else { None } {
-        return why_not(inspect(value)?, why, ":cpu, :wall");
+        return why_not(why, &["cpu", "wall"]);
     }
     if measures.heap && !vm::events::GLOBAL_FREES && vm::process::has_ractors(ruby)? {
         let why = "there are Ractors, and a Ractor that collects garbage does not report what it frees";
-        return why_not(inspect(value)?, why, ":cpu, :wall, :allocations");
+        return why_not(why, &["cpu", "wall", "allocations"]);
     }
     Ok(Measures { runnable: measures.wall && !before_3_3::NEEDED, ..measures })
+}
+
+/// Returns the exception for a mode that cannot be measured in this process.
+pub(super) fn unmeasurable(ruby: &Ruby, mode: Value, why: &str, allowed: &[&'static str]) -> Error {
+    let pieces = &Piece::none_of(format!(" cannot be measured here: {why}"), allowed, false);
+    Fault { option: "mode", value: Some(mode), pieces }.unsupported(ruby)
 }
 
 /// Returns the reason why objects cannot be sampled, if there is one.
@@ -89,7 +88,7 @@ pub(super) fn every(
 ) -> Result<Window, Error> {
     let named = [("every", objects), ("every_bytes", bytes)];
     if !measures.objects() {
-        only_with(ruby, named, "objects, which need mode: :allocations or :heap")?;
+        only_with(ruby, named, "objects, which need ", ["allocations", "heap"])?;
         return Ok(Window::Objects(0));
     }
     either(ruby, named)?;
@@ -99,14 +98,21 @@ pub(super) fn every(
     Ok(Window::Objects(integer(ruby, "every", objects, &EVERY)?.unwrap_or(DEFAULT_EVERY) as u64))
 }
 
-/// Fails if one of these options is present, which are for `what`.
+/// Fails if one of these options is present, which are for `what` in one of two modes.
 pub(super) fn only_with<const N: usize>(
     ruby: &Ruby,
-    options: [(&str, Option<Value>); N],
+    options: [(&'static str, Option<Value>); N],
     what: &str,
+    [first, second]: [&'static str; 2],
 ) -> Result<(), Error> {
-    match options.into_iter().find_map(|(name, value)| Some((name, value?))) {
-        None => Ok(()),
-        Some((name, value)) => Err(wrong_value(ruby, value, |it| format!("{name}: {it} applies to {what}"))),
-    }
+    let Some((option, value)) = options.into_iter().find(|(_, value)| value.is_some()) else { return Ok(()) };
+    let pieces = &[
+        Piece::text(format!(" applies to {what}")),
+        Piece::Option("mode"),
+        Piece::text(" "),
+        Piece::Choice(first),
+        Piece::text(" or "),
+        Piece::Choice(second),
+    ];
+    Err(Fault { option, value, pieces }.argument_error(ruby))
 }

@@ -4,15 +4,15 @@ use std::ops::RangeInclusive;
 
 use magnus::{Error, Ruby, TryConvert, Value};
 
-use crate::errors::wrong_value;
+use crate::errors::{Fault, Piece};
 
-/// Returns the value of the option `name`, or `None` if it is absent.
+/// Returns the value of the option, or `None` if it is absent.
 ///
 /// # Errors
 /// ArgumentError for a value that is not a number, or outside of the allowed range.
 pub(super) fn share(
     ruby: &Ruby,
-    name: &str,
+    option: &'static str,
     value: Option<Value>,
     allowed: &RangeInclusive<f64>,
 ) -> Result<Option<f64>, Error> {
@@ -22,8 +22,9 @@ pub(super) fn share(
     let number = is_number.then(|| f64::try_convert(value).ok()).flatten();
     match number.filter(|number| allowed.contains(number)) {
         Some(number) => Ok(Some(number)),
-        None => Err(wrong_value(ruby, value, |it| {
-            format!("{name}: {it} is not a share from {} to {}", allowed.start(), allowed.end())
-        })),
+        None => {
+            let wrong = format!(" is not a share from {} to {}", allowed.start(), allowed.end());
+            Err(Fault { option, value: Some(value), pieces: &[Piece::text(wrong)] }.argument_error(ruby))
+        }
     }
 }

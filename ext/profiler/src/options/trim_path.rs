@@ -3,7 +3,7 @@
 use magnus::value::Qtrue;
 use magnus::{prelude::*, Error, RArray, RString, Ruby, TryConvert, Value};
 
-use crate::errors::wrong_value;
+use crate::errors::{Fault, Piece};
 use crate::vm::door::{call, Name};
 use crate::vm::strings::lossy;
 
@@ -20,7 +20,10 @@ pub(super) fn roots(ruby: &Ruby, value: Option<Value>) -> Result<Option<Vec<Stri
     let mut roots = Vec::new();
     for directory in directories {
         let Some(directory) = RString::from_value(directory) else { return Err(wrong(ruby, value)) };
-        roots.push(absolute(ruby, directory)?);
+        let path = absolute(ruby, directory);
+        // Of a user that does not exist, or with a zero byte.
+        let refused = path.as_ref().is_err_and(|why| why.is_kind_of(ruby.exception_arg_error()));
+        roots.push(if refused { Err(wrong(ruby, value)) } else { path }?);
     }
     if roots.is_empty() {
         Err(wrong(ruby, value))
@@ -30,9 +33,8 @@ pub(super) fn roots(ruby: &Ruby, value: Option<Value>) -> Result<Option<Vec<Stri
 }
 
 fn wrong(ruby: &Ruby, value: Value) -> Error {
-    wrong_value(ruby, value, |it| {
-        format!("trim_path: {it} is not true, a directory or an Array of directories")
-    })
+    let pieces = &[Piece::text(" is not true, a directory or an Array of directories")];
+    Fault { option: "trim_path", value: Some(value), pieces }.argument_error(ruby)
 }
 
 /// Returns `File.expand_path(directory)`.

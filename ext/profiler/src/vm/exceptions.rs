@@ -1,5 +1,7 @@
 //! The exceptions of the project, which Ruby defines (lib/profiler/errors.rb).
 
+use std::ffi::CStr;
+
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, Exception, ExceptionClass, RModule, Ruby, Value};
 
@@ -7,12 +9,25 @@ use super::door::protect;
 
 /// Creates a `Profiler::<name>` with a message for the user.
 pub(crate) fn error(ruby: &Ruby, name: &str, message: impl Into<String>) -> Error {
-    let class = ruby
-        .class_object()
+    exception(class_of_error(ruby, name), &message.into())
+}
+
+/// Adds an instance variable to an exception. An exception that is delivered meanwhile is returned instead.
+pub(crate) fn with_variable(error: Error, name: &'static CStr, value: Value) -> Error {
+    let Some(exception) = error.value() else { return error };
+    // SAFETY: a Value proves that the GVL is held; both objects are on the stack, and the name lives for ever.
+    let set = protect(|| unsafe {
+        rb_sys::rb_ivar_set(exception.as_raw(), rb_sys::rb_intern(name.as_ptr()), value.as_raw())
+    });
+    set.err().unwrap_or(error)
+}
+
+/// Returns the class `Profiler::<name>`.
+pub(crate) fn class_of_error(ruby: &Ruby, name: &str) -> ExceptionClass {
+    ruby.class_object()
         .const_get::<_, RModule>("Profiler")
         .and_then(|profiler| profiler.const_get::<_, ExceptionClass>(name))
-        .unwrap_or_else(|_| ruby.exception_runtime_error());
-    exception(class, &message.into())
+        .unwrap_or_else(|_| ruby.exception_runtime_error())
 }
 
 /// Creates an exception of that class at once. Creating one calls Ruby, and magnus would do so at a point
