@@ -90,6 +90,30 @@ RSpec.describe "The control socket, when the process changes" do
     end
   end
 
+  it "ends the connections that wait for an answer when it closes" do
+    result = live(<<~RUBY) do |pid|
+      threads = -> { Dir.children("/proc/self/task").size }
+      socket = Profiler::Control.current
+      GC.disable # or another thread would answer
+      Thread.list.grep(Profiler::BackgroundThread).each { |thread| thread.kill.join }
+      before = threads.call
+      ready
+      sleep 0.01 until threads.call > before
+      socket.close
+      100.times { threads.call < before ? break : sleep(0.05) }
+      puts threads.call < before
+      wait_for_end
+    RUBY
+      client = Socket.unix(socket_of(pid))
+      client.puts('{"do":"sessions"}')
+      expect(client.wait_readable(20)).to eq(client)
+      expect(client.read).to eq("")
+    ensure
+      client&.close
+    end
+    expect(result.out).to eq("true\n")
+  end
+
   it "touches no file and no socket of an app that closed all descriptors" do
     result = live(<<~RUBY) do |pid|
       # One that has a session, and waits for an answer meanwhile.

@@ -61,6 +61,8 @@ impl Answer {
 
 #[derive(Debug, Default)]
 struct Queue {
+    /// True once the server is closed, so that nobody answers any more.
+    closed: bool,
     last: u64,
     waiting: VecDeque<Call>,
     /// The connections that wait for answers, by call.
@@ -109,7 +111,7 @@ impl Calls {
 
     fn push(&self, connection: u64, question: Question, asker: Option<Sender<Answer>>) -> Option<u64> {
         let mut queue = self.lock();
-        if queue.waiting.len() >= MOST && asker.is_some() {
+        if queue.closed || (queue.waiting.len() >= MOST && asker.is_some()) {
             return None;
         }
         queue.last += 1;
@@ -119,6 +121,14 @@ impl Calls {
         drop(queue);
         self.wake();
         Some(number)
+    }
+
+    /// Ends the waits for answers, as the server is closed. Later calls are refused.
+    pub(super) fn close(&self) {
+        let mut queue = self.lock();
+        queue.closed = true;
+        queue.waiting.clear();
+        queue.askers.clear();
     }
 
     fn wake(&self) {

@@ -141,6 +141,7 @@ impl Server {
             return;
         }
         self.stop_listening();
+        self.calls.close();
         let held = self.hold_ends();
         // The threads that read return from their system calls.
         self.connections.iter().filter_map(Slot::get).for_each(|it| it.shut_down());
