@@ -60,7 +60,7 @@ impl CopiedFrames {
     /// # Safety
     /// Nothing changes what is read, `thread` is a live Thread, and `copied` is the caller's alone.
     pub(crate) unsafe fn walk(copied: *mut Self, thread: u64) {
-        // SAFETY: both buffers hold `WALK_LIMIT`; the caller promises the rest.
+        // SAFETY: both buffers hold `WALK_LIMIT`; the Thread is live, and nothing changes what is read.
         unsafe {
             let (handles, lines) = ((&raw mut (*copied).handles).cast(), (&raw mut (*copied).lines).cast());
             (*copied).count = vm::frames::walk_of(thread, handles, lines, WALK_LIMIT);

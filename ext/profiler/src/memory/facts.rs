@@ -41,7 +41,7 @@ impl Facts {
         self.pages.clear();
         self.bodies.clear();
         let (pages, bodies) = (&mut self.pages, &mut self.bodies);
-        // SAFETY: the caller's promise; the closure only writes to tables of ours.
+        // SAFETY: the caller holds the GVL and is not in a GC; the closure only writes to tables of ours.
         unsafe {
             heap::each_page(|it| {
                 // The first slots of a page come after a header that is shorter than a slot.
@@ -63,7 +63,7 @@ impl Facts {
         for page in self.pages.rows() {
             let slots = (page.first..page.end).step_by(page.slot.max(40) as usize);
             for slot in slots.take_while(|slot| slot + page.slot <= page.end) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller holds the GVL and has just collected and listed this page.
                 if let Some(real) = unsafe { heap::class_in(slot) } {
                     self.classes.push((slot, real));
                 }

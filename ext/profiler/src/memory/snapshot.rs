@@ -106,7 +106,7 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
         facts.stacks.push(std::ptr::from_ref(&begun) as u64); // of this thread: what is above is the callers'
         let malloc = allocator::count();
         let sums = read_to_string("/proc/self/smaps_rollup").ok().and_then(|text| Smaps::parse_sums(&text));
-        // SAFETY: reads a number.
+        // SAFETY: a `Ruby` proves that the GVL is held; the call reads a number.
         if unsafe { heap::collections() } != collections {
             continue;
         }

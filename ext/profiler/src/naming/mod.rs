@@ -73,7 +73,7 @@ pub(crate) unsafe fn functions(
 /// # Safety
 /// The caller holds the GVL; the class is alive, and stays in place.
 pub(crate) unsafe fn name_of_class(class: u64) -> String {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller holds the GVL, and the class is alive and stays in place.
     unsafe { Owner::of(real_class(class)).class_name }
 }
 

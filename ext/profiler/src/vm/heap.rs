@@ -60,7 +60,7 @@ pub(crate) unsafe fn collect() -> bool {
 /// # Safety
 /// The caller holds the GVL.
 pub(crate) unsafe fn collections() -> usize {
-    // SAFETY: reads a number.
+    // SAFETY: the caller holds the GVL; the call reads a number.
     unsafe { rb_sys::rb_gc_count() as usize }
 }
 

@@ -46,12 +46,12 @@ impl Change {
         // SAFETY: looks up a name in the loaded libraries.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rb_vm_lock_with_barrier".as_ptr()) };
         if found.is_null() {
-            // SAFETY: the caller keeps the promises of `make`.
+            // SAFETY: the caller holds the GVL outside of such a hook; an added hook fits its flags for good.
             return unsafe { self.apply() };
         }
         // SAFETY: the address is that of the function with this signature.
         let with_barrier = unsafe { core::mem::transmute::<*mut c_void, WithBarrier>(found) };
-        // SAFETY: the caller keeps the promises of `make`, and `self` lives until the call returns.
+        // SAFETY: the caller holds the GVL outside of such a hook, and `self` lives until the call returns.
         unsafe { with_barrier(apply, from_mut(&mut self).cast()) };
     }
 

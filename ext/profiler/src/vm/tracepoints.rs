@@ -48,7 +48,7 @@ struct Target {
 pub(crate) unsafe fn on_method(ruby: &Ruby, hook: MethodHook, data: *const c_void) -> Value {
     let events =
         rb_sys::RUBY_EVENT_CALL as rb_event_flag_t | rb_sys::RUBY_EVENT_RETURN as rb_event_flag_t | RESCUE;
-    // SAFETY: the caller keeps the promises of `create`.
+    // SAFETY: the hook accepts `data` for the life of the process, and neither raises nor calls a method.
     unsafe { create(ruby, events, hook, data) }
 }
 
@@ -57,7 +57,7 @@ pub(crate) unsafe fn on_method(ruby: &Ruby, hook: MethodHook, data: *const c_voi
 /// # Safety
 /// As [`on_method`].
 pub(crate) unsafe fn on_raise(ruby: &Ruby, hook: MethodHook, data: *const c_void) -> Value {
-    // SAFETY: the caller keeps the promises of `create`.
+    // SAFETY: the hook accepts `data` for the life of the process, and neither raises nor calls a method.
     unsafe { create(ruby, rb_sys::RUBY_EVENT_RAISE as rb_event_flag_t, hook, data) }
 }
 
