@@ -29,6 +29,7 @@ module Profiler
   autoload :Browser, "#{__dir__}/profiler/browser"
   autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
   autoload :Control, "#{__dir__}/profiler/control"
+  autoload :Deadlock, "#{__dir__}/profiler/process/deadlock"
   autoload :Directory, "#{__dir__}/profiler/store/directory"
   autoload :Flight, "#{__dir__}/profiler/periods/flight"
   autoload :Growth, "#{__dir__}/profiler/leaks"

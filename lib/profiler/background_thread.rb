@@ -4,8 +4,9 @@ module Profiler
   # A thread of the profiler's own. No session profiles it, and its CPU time counts as the profiler's. Defined by the extension, which
   # knows such threads by their class from their first instant on.
   #
-  # An app that joins all threads of +Thread.list+ when it shuts down does not wait for it: most of these threads end with the
-  # process, and {Ends} gives the others their time.
+  # An app may treat all threads of +Thread.list+ alike. If it joins them, it does not wait for this one: most of these threads end
+  # with the process, and {Ends} gives the others their time. If it kills them, this one ends, and its owner starts another one
+  # after the next garbage collection. If its own threads wait for each other, {Deadlock} ends it in place of Ruby.
   #
   # @api private
   class BackgroundThread
@@ -32,19 +33,38 @@ module Profiler
     # @return [nil]
     def value = nil
 
+    # Returns whether it calls code of the app, which might wake a thread of the app.
+    def calls_app? = @calls_app
+
     # @param name [String]
+    # @param calls_app [Boolean]
+    # @param revival [#call, nil] called after the next garbage collection if the thread was killed
     # @yield the work of the thread
-    def initialize(name)
+    def initialize(name, calls_app: true, revival: nil)
+      @calls_app = calls_app
       super() do
         Native.own_thread_begins
         self.name = name
         Fiber.current.storage&.each_key { |key| Fiber[key] = nil } if Fiber.respond_to?(:[]) # or it would keep what a request had
         self.report_on_exception = self.abort_on_exception = false
         yield
+        ended = true
       ensure
         Native.own_thread_ends
+        ObjectSpace.define_finalizer(Object.new, Revival.new(revival)) unless ended || revival.nil?
       end
       thread_variable_set(:fork_safe, true) # for Puma, which warns of others, and may ask before this one had its first turn
     end
+
+    # Lets an owner continue whose thread was killed, as a finalizer. So an app that waits until no thread is left comes to its
+    # end of that.
+    Revival = Struct.new(:owner) do
+      def call(_id)
+        owner.call
+      rescue *OWN_TROUBLE => e
+        Losses.say("a thread that was killed could not be started again: #{Losses.reason(e)}")
+      end
+    end
+    private_constant :Revival
   end
 end

@@ -14,9 +14,11 @@ module Profiler
 
     # The pause after a stray exception, in seconds.
     PAUSE = 0.1
+    # The pauses in seconds between two checks for a deadlock while no request comes: the first one, which doubles, and the longest.
+    PAUSES = [1, 60].freeze
     # Values of the variable that turn the socket off.
     OFF = %w[0 false].freeze
-    private_constant :PAUSE, :OFF
+    private_constant :PAUSE, :PAUSES, :OFF
 
     LOCK = Mutex.new
     private_constant :LOCK
@@ -66,7 +68,7 @@ module Profiler
       end
 
       # @api private
-      def process_ends(_error) = @current&.leave
+      def process_ends(_error) = @current&.end_with_process
 
       # Removes the socket while the block calls exec, as the new program has none. If exec fails, clients and their sessions
       # continue.
@@ -149,6 +151,14 @@ module Profiler
     # Removes the file of the socket, as the process ends.
     #
     # @api private
+    def end_with_process
+      @ends = true
+      leave
+    end
+
+    # Removes the file of the socket, in the process that made it.
+    #
+    # @api private
     def leave
       @address&.leave if @pid.equal?(Process.pid)
       nil
@@ -196,7 +206,14 @@ module Profiler
 
     # Starts the thread, which inherits the mask so that it runs even if it is killed at once.
     def begin_thread
-      Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler control") { work } }
+      Thread.handle_interrupt(Object => :never) do
+        @thread = BackgroundThread.new("profiler control", calls_app: false, revival: method(:revive)) { work }
+      end
+    end
+
+    # Starts another thread if the app killed this one.
+    def revive
+      begin_thread if @server && !@ends && @pid.equal?(Process.pid) && !running?
     end
 
     # Serves requests. A stray exception ends the current request.
@@ -207,13 +224,25 @@ module Profiler
       retry if @thread.equal?(Thread.current)
     end
 
+    # An idle process is woken ever more rarely, to see whether its threads wait for each other.
     def serve
+      first, longest = PAUSES
+      pause = first
       while (server = @server)
-        server._wait
-        while (number, connection, line = server._next)
-          answer(number, connection, line)
-        end
+        server._wait(pause)
+        pause = answer_all(server) ? first : [pause * 2, longest].min
+        Deadlock.check
       end
+    end
+
+    # @return [Boolean] whether there were requests
+    def answer_all(server)
+      some = false
+      while (number, connection, line = server._next)
+        some = true
+        answer(number, connection, line)
+      end
+      some
     end
 
     # Closes the socket once that client has its answer and has disconnected.

@@ -126,7 +126,7 @@ RSpec.describe "Profiler.flight_recorder" do
   end
 
   it "leaves a trap alone that the app sets later" do
-    killed = eq("[profiler] flight: recording has stopped, because its thread was killed\n")
+    killed = eq("[profiler] flight: recording stops until the next garbage collection, because its thread was killed\n")
     expect(run_json(<<~'RUBY', err: killed)).to eq([[true, false], 0])
       flight = record(signal: "USR2")
       trap("USR2") { $app = true }

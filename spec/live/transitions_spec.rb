@@ -20,6 +20,7 @@ RSpec.describe "The control socket, when the process changes" do
     "a fork that lives on" => ["fork { sleep 5 }", true],
     "dropped privileges" => ["Process::Sys.seteuid(65_534) if Process.uid.zero?; sleep 0.1; Process::Sys.seteuid(0) if Process.uid.zero?", true],
     "the end of all threads" => ["kill_all; Profiler.control", false],
+    "the end of all threads, and a garbage collection" => ["kill_all; GC.start && sleep(0.05) until Profiler::Control.current", true],
     "a signal that prints a dump" => ["Profiler.control(dump_signal: 'USR2'); Process.kill(:USR2, $$)", true],
     "no descriptor left" => ["kept = []; begin; loop { kept << File.open('/dev/null') }; rescue Errno::EMFILE; end", true],
     "a fork on a full disk" => ["fill; Process.wait(fork { exit!(0) }); exit!(1) unless $?.success?", true],

@@ -20,6 +20,11 @@ module Profiler
         it if it&.running?
       end
 
+      # Returns whether the session is the last one of its class that was started.
+      #
+      # @api private
+      def last?(session) = @running.each_value.any? { |it| it.equal?(session) }
+
       # Starts what the block returns as the running session of its class. The end of the process and a fork find it from then
       # on.
       #
@@ -81,6 +86,9 @@ module Profiler
     #
     # @api private
     def own_thread? = false
+
+    # @api private
+    def current? = Always.last?(self)
 
     # @api private
     def period_ended = nil

@@ -11,6 +11,7 @@ module Profiler
   # * +period_ended+ comes after each period
   # * +lose(error)+ counts a profile that could not be taken
   # * +own_thread?+ returns whether it can only be called on the thread, because it may take for ever
+  # * +current?+ returns whether no other session has taken its place
   #
   # The thread that ends the process also ends the session, because it has the GVL: another thread may not get its turn in time.
   #
@@ -20,7 +21,8 @@ module Profiler
   # 2. The thread waits for a multiple of the length, or for a command: to end the period, or everything.
   # 3. It rotates the session. The client takes the profile: {Continuous} passes it to each sink, {Flight} keeps the
   #    bytes.
-  # 4. A profile that cannot be taken is counted and reported by {Losses}. After a stray exception the thread continues.
+  # 4. A profile that cannot be taken is counted and reported by {Losses}. After a stray exception the thread continues. If
+  #    the app kills it, the session ends with its samples so far, and starts again after the next garbage collection.
   # 5. If SIGPROF has another owner, the session ends with its samples so far. Each second the thread tries to start another.
   # 6. A forked child builds a Periods of its own around the session that it inherits.
   # 7. The thread that ends the process stops the session and stores the last profile itself. It keeps the GVL for 200
@@ -72,8 +74,7 @@ module Profiler
     # @param session [Session, nil] the parent's, in a forked child
     def start(session = nil)
       session ? @session = session : begin_session
-      # The thread inherits the mask, so that it runs even if it is killed at once, and lifts it in {work}.
-      Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new("profiler #{@name}") { work } }
+      begin_thread
       self
     ensure
       @session&.discard unless @thread
@@ -105,9 +106,9 @@ module Profiler
 
     # Ends the session on this thread, which ends the process. If the process may continue, ends only the period.
     def finish(till, stop: true)
+      @ending ||= stop
       return unless @session&.running?
 
-      @ending ||= stop
       return stop ? self.stop(till) : flush(till) if @client.own_thread?
 
       wait_until(till) { !@busy } # what is half done there could not be done here
@@ -152,6 +153,21 @@ module Profiler
     end
 
     private
+
+    # Starts the thread, which inherits the mask so that it runs even if it is killed at once, and lifts it in {work}.
+    def begin_thread
+      Thread.handle_interrupt(Object => :never) do
+        @thread = BackgroundThread.new("profiler #{@name}", calls_app: @client.own_thread?, revival: method(:revive)) { work }
+      end
+    end
+
+    # Starts again if the app killed the thread, and nobody has started or ended the session since then.
+    def revive
+      return if !@killed || @ending || @stop_requested || !@client.current?
+
+      @killed = @stopping = false
+      start
+    end
 
     def begin_session
       Session.begin(@options, windows: !@windows.nil?) { |session| @session = session } # so that no exception can come in between
@@ -217,6 +233,8 @@ module Profiler
 
         Clock.nap([left, PAUSE].min) # a command may have come just before, and woken nobody
         break unless recording?
+
+        Deadlock.check if left > PAUSE
       end
       Array.new(@commands.size) { @commands.pop }
     ensure
@@ -272,7 +290,8 @@ module Profiler
         lose(Error.new("its thread was ended in the block"))
         return @session.discard
       end
-      Losses.say("#{@name}: recording has stopped, because its thread was killed")
+      @killed = true
+      Losses.say("#{@name}: recording stops until the next garbage collection, because its thread was killed")
       take(@session.stop)
     rescue *OWN_TROUBLE => e
       lose(e)
