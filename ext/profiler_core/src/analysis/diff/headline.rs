@@ -69,8 +69,8 @@ impl Diff {
         Some(format!("{how}: {span}{reason}"))
     }
 
-    /// Returns the time without a CPU, if that accounts for most of the change: then the machine was busy, and
-    /// the program is what it was.
+    /// Returns the time without a CPU, if that accounts for most of the change: then the machine was busy. It does
+    /// not if the rest of the time changed alike, as what runs longer also waits longer for a CPU.
     fn machine(&self, change: f64) -> Option<String> {
         let [before, after] = self.without_cpu;
         let (before, after) = match self.requests {
@@ -79,8 +79,10 @@ impl Diff {
             }
             None => (before, after),
         };
+        let (all_before, all_after) = self.means()?;
+        let own_change = ((all_after - after) / (all_before - before).max(1.0) - 1.0) / (change / all_before);
         let amount = |it: f64| self.compare.of.amount(it.round() as u64);
-        ((after - before) / change >= REASON)
+        ((after - before) / change >= REASON && own_change < REASON)
             .then(|| format!("it had no CPU for {} before and {} after", amount(before), amount(after)))
     }
 

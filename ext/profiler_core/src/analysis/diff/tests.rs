@@ -254,6 +254,17 @@ fn a_busy_machine_is_the_reason_where_it_took_the_cpu() {
         headline(&run(600, 0), &run(0, 0)),
         "38% less time: 1.60 s -> 1.00 s, because it had no CPU for 600 ms before and 0 after"
     );
+    // Half of the work on a machine that is as busy as before.
+    let side = |ran_ms, without_cpu_ms| {
+        let mut it = crate::analysis::example::Example::lasting_ms(1_000);
+        it.wall("main", State::Running, ran_ms, "Object#load /app.rb:1");
+        it.wall("main", State::Runnable, without_cpu_ms, "Object#load /app.rb:1");
+        it.profile()
+    };
+    assert_eq!(
+        headline(&side(400, 1_600), &side(200, 800)),
+        "2.0 times faster: 2.00 s -> 1.00 s, because Object#load went from 2.00 s to 1.00 s"
+    );
 }
 
 #[test]
