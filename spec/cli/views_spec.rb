@@ -306,7 +306,7 @@ RSpec.describe "Commands that show a profile" do
     run("convert", "profile.pb.gz", "stackprof.json", "--format", "stackprof")
     FileUtils.mkdir_p("#{box}/profiles")
     FileUtils.cp(shop, "#{box}/profiles/20261122T003012.123-4711-9f86d081.pb.gz")
-    skipped = /^(RUBYOPT|BROWSER|source|bundle)|\| (ssh|less|jq)|record|stat|profiler (ruby|boot|ps|top|dump|trace|memory|start|snapshot|stop)|doctor|completion fish/
+    skipped = /^(RUBYOPT|BROWSER|source|bundle)|\| (ssh|less|jq)|record|stat|profiler (ruby|boot|ps|attach|detach|top|dump|trace|memory|start|snapshot|stop)|doctor|completion fish/
     shown = Profiler::CLI::COMMANDS.each_key.flat_map do |command|
       text = run("help", command)
       text[/^Examples:\n(.*?)(?:\n\n|\z)/m, 1].lines.map(&:strip).grep(/\A(\w+=\w+ )?profiler /).grep_v(skipped)

@@ -115,7 +115,7 @@ RSpec.describe "profiler attach" do
   end
 
   it "withdraws from a process that runs no Ruby code" do
-    plain("sleep 2; $stdout.sync = true; (3**6_000_000).to_s.size") do |pid|
+    plain("sleep 2; $stdout.sync = true; (3**12_000_000).to_s.size") do |pid|
       sleep 2.5
       result = profiler_child("attach", "--wait", "1", pid.to_s)
       next if result.code.zero? # a fast machine

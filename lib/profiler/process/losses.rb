@@ -35,7 +35,7 @@ module Profiler
       # @return [String] in UTF-8
       def harmless(text)
         text = text.dup.force_encoding(Encoding::UTF_8) if [Encoding::BINARY, Encoding::US_ASCII].include?(text.encoding)
-        text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: "?").scrub("?").gsub(OBEYED, "?")
+        text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: "?").scrub("?").gsub(OBEYED) { "?" } # a second argument is asked for to_hash
       end
 
       # The first line of its message, if that is not too long. An app's own error can raise here again.
