@@ -59,9 +59,9 @@ RSpec.describe "profiler" do
   end
 
   it "reports unknown commands and options with the allowed ones" do
-    expect_usage_error(saying: ["no command", "record, stat, boot, ps, attach, top, dump, trace, memory, start, snapshot, stop, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
-    expect_usage_error("rekord", saying: ["\"rekord\"", "record, stat, boot, ps, attach, top, dump, trace, memory, start, snapshot, stop, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
-    expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, stat, boot, ps, attach, top, dump, trace, memory, start, snapshot, stop, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
+    expect_usage_error(saying: ["no command", "record, stat, boot, ps, attach, top, dump, trace, memory, start, snapshot, stop, detach, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
+    expect_usage_error("rekord", saying: ["\"rekord\"", "record, stat, boot, ps, attach, top, dump, trace, memory, start, snapshot, stop, detach, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
+    expect_usage_error("help", "rekord", saying: ["\"rekord\"", "record, stat, boot, ps, attach, top, dump, trace, memory, start, snapshot, stop, detach, view, report, tree, annotate, diff, check, merge, convert, doctor, completion, run, help"])
     expect_usage_error("report", "--frob", saying: ["report has no option --frob", "profiler report --help"])
     expect_usage_error("report", "a", "--limit", saying: "--limit needs a value")
     expect_usage_error("report", "a", "--json=1", saying: "--json=1 takes no value")
