@@ -35,8 +35,8 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("--json", "print JSON, one line per dump: pid, program, ruby, at, named, notes, threads; times are nanoseconds") { @json = true }
         attach_option(parser)
+        parser.on("--json", "print JSON, one line per dump: pid, program, ruby, at, named, notes, threads; times are nanoseconds") { @json = true }
         parser.on("--outside", "ask the kernel alone, not the process: of any program, also one that answers nothing") { @outside = true }
         parser.on("--watch SECONDS", "repeat every SECONDS, until the process ends") { |text| @pause = pause(text) }
       end
