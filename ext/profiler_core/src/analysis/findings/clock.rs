@@ -1,5 +1,7 @@
 //! The time that findings are shares of, and how each row uses it.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::idle::Idle;
 use crate::analysis::loading::{Load, Loads};
 use crate::analysis::serving::Handlers;
@@ -56,7 +58,8 @@ impl<'profile> Clock<'profile> {
         let timed =
             [SampleType::Wall, SampleType::Cpu].into_iter().find(|it| profile.sample_types.contains(it));
         let (loads, causes) = (Loads::of(profile, sites), Causes::of(profile, sites));
-        let has_app = profile.samples.iter().any(|it| sites.app(it.stack).is_some());
+        let app = profile.samples.iter().filter(|sample| sites.app(sample.stack).is_some());
+        let threads_of_app: BTreeSet<_> = app.map(|sample| sample.thread).collect();
         let part = |(row, sample): (usize, &Sample)| {
             if idle.has(row) {
                 return Part::Idle;
@@ -65,8 +68,15 @@ impl<'profile> Clock<'profile> {
                 State::Running => Part::Running,
                 State::Gc => Part::Gc,
                 State::Blocked => Part::Blocked,
-                // A thread of a library delays nobody: it wakes, and has nothing to do or only then gets work.
-                State::Gvl if has_app && sites.is_librarys(sample.stack) => return Part::Idle,
+                // A thread that never runs code of the app, such as one that watches connections, delays nobody.
+                // Before a thread with such code reads a request, its wait is the request's.
+                State::Gvl
+                    if !threads_of_app.is_empty()
+                        && !threads_of_app.contains(&sample.thread)
+                        && sites.is_librarys(sample.stack) =>
+                {
+                    return Part::Idle;
+                }
                 State::Gvl => return Part::Gvl,
                 State::Runnable => return Part::NoCpu,
                 State::Waiting => match causes.cause(sites, sample.stack) {

@@ -109,15 +109,16 @@ fn the_gvl_does_not_count_while_its_holder_has_no_cpu() {
 }
 
 #[test]
-fn the_threads_of_a_server_that_want_the_gvl_delay_nobody() {
+fn threads_without_code_of_the_app_that_want_the_gvl_delay_nobody() {
     let mut it = Example::lasting_ms(1_000);
     let pool = "Pool#run /g/gems/puma-6.0/pool.rb:3";
     it.wall("worker", State::Running, 400, &format!("{pool}; Shop#show /app/shop.rb:5"));
     it.wall("worker", State::Gvl, 100, &format!("{pool}; Shop#show /app/shop.rb:5; IO#read"));
+    it.wall("worker", State::Gvl, 50, &format!("{pool}; Puma::Client#read /g/gems/puma-6.0/client.rb:9"));
     it.wall("reactor", State::Gvl, 300, "Reactor#run /g/gems/puma-6.0/r.rb:3; NIO::Selector#select");
     it.wall("job", State::Gvl, 50, "(thread start)");
     let found: Vec<_> = found(&it.profile()).into_iter().map(|it| (it.0, it.3)).collect();
-    assert_eq!(found, [(Kind::Running, 73), (Kind::Gvl, 27)]);
+    assert_eq!(found, [(Kind::Running, 67), (Kind::Gvl, 33)]);
 }
 
 #[test]
