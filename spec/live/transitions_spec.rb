@@ -91,7 +91,7 @@ RSpec.describe "The control socket, when the process changes" do
     end
   end
 
-  it "ends the connections that wait for an answer when it closes" do
+  it "ends the connections that wait for an answer when it closes", :timed do
     result = live(<<~RUBY) do |pid|
       threads = -> { Dir.children("/proc/self/task").size }
       socket = Profiler::Control.current
