@@ -36,7 +36,7 @@ RSpec.describe "An idle process" do
     it "that wakes for a moment now and then wakes none of our threads, mode #{mode.join(",")}", :timed do
       counts = switches(mode, waking: 5)
       expect(counts.fetch(:theirs)).to be >= 60
-      expect(counts.fetch(:ours)).to be <= 0.2 * counts.fetch(:theirs), counts.to_s
+      expect(counts.fetch(:ours)).to be <= 0.5 * counts.fetch(:theirs), counts.to_s # seven times as many when each wake woke ours
     end
   end
 end
