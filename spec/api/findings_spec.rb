@@ -164,7 +164,7 @@ RSpec.describe "findings" do
       60.times { sleep 0.001; burn(1) }
     RUBY
 
-    it "notes a missing CPU, which is in no share" do
+    it "notes a missing CPU, which is in no share", :timed do
       cpu = File.read("/proc/self/status")[/^Cpus_allowed_list:\s*(\d+)/, 1]
       others = Array.new(3) { spawn("taskset", "-c", cpu, RbConfig.ruby, "-e", "loop { }") }
       found = findings("taskset", "-c", cpu, RbConfig.ruby, script("#{burn}\nburn(300)"))
