@@ -85,7 +85,7 @@ RSpec.describe "profiler/rails" do
     expect(counts).to eq([{ "orders#show": 2 }, { PlainJob: 1, ImportJob: 2 }, { "200": 2 }])
   end
 
-  it "finds the query that an action sends for each row, with its count and line" do
+  it "finds the query that an action sends for each row, with its count and line", :timed do
     first, mixed, without = rails(<<~RUBY)
       %w[/orders /orders/1].each { |path| get(path) } # warms up
       found = ->(orders, others) do
