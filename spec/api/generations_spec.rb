@@ -14,7 +14,7 @@ RSpec.describe "A session while code comes and goes" do
     FREEZE = 60
   RUBY
 
-  it "forgets code that is gone, and keeps its time" do
+  it "forgets code that is gone, and keeps its time", :timed do
     result = run_json(<<~RUBY)
       around = cpu_now
       whole = Profiler.start(mode: :cpu, interval: 1_000)
