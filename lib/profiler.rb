@@ -29,7 +29,6 @@ module Profiler
   autoload :Browser, "#{__dir__}/profiler/browser"
   autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
   autoload :Control, "#{__dir__}/profiler/control"
-  autoload :Deadlock, "#{__dir__}/profiler/process/deadlock"
   autoload :Directory, "#{__dir__}/profiler/store/directory"
   autoload :Flight, "#{__dir__}/profiler/periods/flight"
   autoload :Growth, "#{__dir__}/profiler/leaks"
@@ -305,8 +304,7 @@ module Profiler
     end
 
     # Lets other processes of this user look into this one, with <tt>profiler ps</tt>, +dump+, +start+, +stop+ and +snapshot+.
-    # It listens on a socket in a directory of the user's own, also in forked children, on a thread that runs for the life of
-    # the process.
+    # A thread listens on a socket in a directory of the user's own for the life of the process; forked children have their own.
     #
     # @param directory [String, nil] for the socket; by default +profiler+ in XDG_RUNTIME_DIR, or else /tmp/profiler-UID
     # @param dump_signal [String, Symbol, nil] a signal that prints a dump on stderr, as +QUIT+

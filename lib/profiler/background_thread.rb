@@ -6,7 +6,7 @@ module Profiler
   #
   # An app may treat all threads of +Thread.list+ alike. If it joins them, it does not wait for this one: most of these threads end
   # with the process, and {Ends} gives the others their time. If it kills them, this one ends, and its owner starts another one
-  # after the next garbage collection. If its own threads wait for each other, {Deadlock} ends it in place of Ruby.
+  # after the next garbage collection.
   #
   # @api private
   class BackgroundThread
@@ -33,15 +33,10 @@ module Profiler
     # @return [nil]
     def value = nil
 
-    # Returns whether it calls code of the app, which might wake a thread of the app.
-    def calls_app? = @calls_app
-
     # @param name [String]
-    # @param calls_app [Boolean]
     # @param revival [#call, nil] called after the next garbage collection if the thread was killed
     # @yield the work of the thread
-    def initialize(name, calls_app: true, revival: nil)
-      @calls_app = calls_app
+    def initialize(name, revival: nil)
       super() do
         Native.own_thread_begins
         self.name = name

@@ -14,11 +14,9 @@ module Profiler
 
     # The pause after a stray exception, in seconds.
     PAUSE = 0.1
-    # The pauses in seconds between two checks for a deadlock while no request comes: the first one, which doubles, and the longest.
-    PAUSES = [1, 60].freeze
     # Values of the variable that turn the socket off.
     OFF = %w[0 false].freeze
-    private_constant :PAUSE, :PAUSES, :OFF
+    private_constant :PAUSE, :OFF
 
     LOCK = Mutex.new
     private_constant :LOCK
@@ -207,7 +205,7 @@ module Profiler
     # Starts the thread, which inherits the mask so that it runs even if it is killed at once.
     def begin_thread
       Thread.handle_interrupt(Object => :never) do
-        @thread = BackgroundThread.new("profiler control", calls_app: false, revival: method(:revive)) { work }
+        @thread = BackgroundThread.new("profiler control", revival: method(:revive)) { work }
       end
     end
 
@@ -224,25 +222,13 @@ module Profiler
       retry if @thread.equal?(Thread.current)
     end
 
-    # An idle process is woken ever more rarely, to see whether its threads wait for each other.
     def serve
-      first, longest = PAUSES
-      pause = first
       while (server = @server)
-        server._wait(pause)
-        pause = answer_all(server) ? first : [pause * 2, longest].min
-        Deadlock.check
+        server._wait
+        while (number, connection, line = server._next)
+          answer(number, connection, line)
+        end
       end
-    end
-
-    # @return [Boolean] whether there were requests
-    def answer_all(server)
-      some = false
-      while (number, connection, line = server._next)
-        some = true
-        answer(number, connection, line)
-      end
-      some
     end
 
     # Closes the socket once that client has its answer and has disconnected.

@@ -104,55 +104,6 @@ RSpec.describe "Threads of the profiler's own" do
     expect(result.err.lines.uniq.size).to eq(2), result.err
   end
 
-  endless = {
-    "a control socket" => "Profiler.control",
-    "a continuous session" => "Profiler.continuous(period: 60, out: '.')",
-    "a flight recorder and a backend" => "Profiler.flight_recorder; Profiler.continuous(to: Profiler::Pyroscope.new('http://127.0.0.1:9', service: 'a'))"
-  }
-  deadlocks = {
-    "a thread that is never woken" => "Thread.new { Thread.stop }.join",
-    "an empty queue" => "Thread::Queue.new.pop",
-    "two locks" => "a, b = Mutex.new, Mutex.new; [[a, b], [b, a]].map { |x, y| Thread.new { x.lock; sleep 0.2; y.lock } }.each(&:join)"
-  }
-  endless.each do |what, start|
-    it "leave it to Ruby to end a program whose threads wait for each other, beside #{what}" do
-      Dir.mktmpdir do |box|
-        deadlocks.each do |which, code|
-          result = ruby_child("-e", "require 'profiler'; #{start}; #{code}; puts 'went on'", chdir: box, env: { "PROFILER_CONTROL" => "#{box}/control" }, timeout: 30)
-          expect([which, result.out, result.code]).to eq([which, "", 1])
-          expect(result.err).to include("No live threads left. Deadlock? (fatal)").and include("sleep_forever>")
-        end
-      end
-    end
-  end
-
-  it "end no program whose threads still wake each other, or are woken by its own block" do
-    result = ruby_child("-e", <<~RUBY, timeout: 60)
-      require "profiler"
-      require "tmpdir"
-      Profiler.control(directory: Dir.mktmpdir)
-      # Two threads that wake each other all the time: at most instants both wait.
-      there, back = Thread::Queue.new, Thread::Queue.new
-      till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 4
-      echo = Thread.new { while (it = there.pop) do back << it end }
-      lock = Mutex.new
-      while Process.clock_gettime(Process::CLOCK_MONOTONIC) < till
-        there << 1
-        back.pop
-        Thread.new { lock.synchronize { Thread.pass } }.join
-      end
-      there.close
-      echo.join
-      # A profile is pushed by the session's thread.
-      profiles = Thread::Queue.new
-      session = Profiler.continuous(period: 2) { |profile| profiles << profile }
-      100_000.times { |it| it.to_s }
-      puts profiles.pop.class
-      session.stop
-    RUBY
-    expect([result.out, result.err, result.code]).to eq(["Profiler::Profile\n", "", 0])
-  end
-
   it "are blamed for no wait for the GVL" do
     profile = result_of(<<~RUBY)
       #{continuous.sub("own_work = burn(0.1)", "own_work = ('aaa' * 200_000).scan(/a{1,3}b?/)")}

@@ -157,7 +157,7 @@ module Profiler
     # Starts the thread, which inherits the mask so that it runs even if it is killed at once, and lifts it in {work}.
     def begin_thread
       Thread.handle_interrupt(Object => :never) do
-        @thread = BackgroundThread.new("profiler #{@name}", calls_app: @client.own_thread?, revival: method(:revive)) { work }
+        @thread = BackgroundThread.new("profiler #{@name}", revival: method(:revive)) { work }
       end
     end
 
@@ -233,8 +233,6 @@ module Profiler
 
         Clock.nap([left, PAUSE].min) # a command may have come just before, and woken nobody
         break unless recording?
-
-        Deadlock.check if left > PAUSE
       end
       Array.new(@commands.size) { @commands.pop }
     ensure

@@ -100,7 +100,7 @@ module Profiler
 
       # Starts the thread, which inherits the mask so that it runs even if it is killed at once.
       def start
-        Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new(@name, calls_app: false) { work } }
+        Thread.handle_interrupt(Object => :never) { @thread = BackgroundThread.new(@name) { work } }
       rescue ThreadError
         nil # the app has all threads that it may have; the next window tries again
       end

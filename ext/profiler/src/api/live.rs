@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use magnus::{
     function, method, prelude::*, DataTypeFunctions, Error, RModule, RString, Ruby, TypedData, Value,
@@ -46,10 +45,10 @@ impl LiveServer {
         })
     }
 
-    /// Implements `server._wait(seconds)`: waits for a call, without the GVL and at most so long. May return
-    /// early. Raises an exception that is delivered to the thread meanwhile.
-    fn wait(ruby: &Ruby, it: &Self, seconds: u64) -> Result<(), Error> {
-        wait_for(ruby, it.server.calls.bell(), Duration::from_secs(seconds))
+    /// Implements `server._wait`: waits for a call, without the GVL. Raises an exception that is delivered to
+    /// the thread meanwhile.
+    fn wait(ruby: &Ruby, it: &Self) -> Result<(), Error> {
+        wait_for(ruby, it.server.calls.bell())
     }
 
     /// Implements `server._next`: returns the next call as its number, that of its connection, and its line.
@@ -137,7 +136,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.singleton_class()?.define_method("_new", function!(LiveServer::new, 0))?;
     class.singleton_class()?.define_method("_restore_signal", method!(LiveServer::restore_signal, 0))?;
     class.define_method("_listen", method!(LiveServer::listen, 1))?;
-    class.define_method("_wait", method!(LiveServer::wait, 1))?;
+    class.define_method("_wait", method!(LiveServer::wait, 0))?;
     class.define_method("_next", method!(LiveServer::next, 0))?;
     class.define_method("_answer", method!(LiveServer::answer, 3))?;
     class.define_method("_dump", method!(LiveServer::dump, 1))?;

@@ -13,7 +13,6 @@ use std::os::raw::c_void;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use magnus::{rb_sys::protect, Error, Ruby};
 
@@ -190,19 +189,21 @@ pub(crate) fn check_interrupts(_ruby: &Ruby) -> Result<(), Error> {
     checked.map(drop)
 }
 
-/// Waits without the GVL until the semaphore is posted, but not longer than `limit`. May end early.
+/// Waits without the GVL until the semaphore is posted.
 ///
 /// # Errors
 /// The interrupt of the thread, which ends the wait.
-pub(crate) fn wait_for(ruby: &Ruby, semaphore: &Semaphore, limit: Duration) -> Result<(), Error> {
+pub(crate) fn wait_for(ruby: &Ruby, semaphore: &Semaphore) -> Result<(), Error> {
     let mut posted = false;
-    // SAFETY: a `Ruby` proves that the GVL is held; the semaphore is initialised, and the closure uses nothing
-    // of Ruby.
-    unsafe { call(|| posted = semaphore.wait_at_most(limit), UBF_IO) };
-    if posted {
-        return Ok(());
+    while !posted {
+        // SAFETY: a `Ruby` proves that the GVL is held; the semaphore is initialised, and the closure uses
+        // nothing of Ruby.
+        unsafe { call(|| posted = semaphore.wait(), UBF_IO) };
+        if !posted {
+            check_interrupts(ruby)?;
+        }
     }
-    check_interrupts(ruby)
+    Ok(())
 }
 
 /// Does `work` without the GVL and returns its result. A panic in it is resumed here.

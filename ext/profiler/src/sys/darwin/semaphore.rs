@@ -4,12 +4,9 @@
 
 use ::core::ffi::c_int;
 use ::core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
-use ::core::time::Duration;
 
 /// A waiting thread was interrupted (`KERN_ABORTED`).
 const ABORTED: c_int = 14;
-/// The time of a wait was over (`KERN_OPERATION_TIMED_OUT`).
-const TIMED_OUT: c_int = 49;
 /// Threads continue in the order in which they arrived (`SYNC_POLICY_FIFO`).
 const FIFO: c_int = 0;
 /// The pause, in nanoseconds, if a wait fails because there is no semaphore: the caller then checks again.
@@ -22,14 +19,6 @@ extern "C" {
     fn semaphore_destroy(task: u32, semaphore: u32) -> c_int;
     fn semaphore_signal(semaphore: u32) -> c_int;
     fn semaphore_wait(semaphore: u32) -> c_int;
-    fn semaphore_timedwait(semaphore: u32, limit: Limit) -> c_int;
-}
-
-/// A duration, as the kernel takes it (`mach_timespec`).
-#[repr(C)]
-struct Limit {
-    seconds: u32,
-    nanoseconds: i32,
 }
 
 /// A semaphore. It stays where it was initialised.
@@ -79,29 +68,12 @@ impl Semaphore {
     pub(crate) unsafe fn wait(&self) -> bool {
         // SAFETY: the name is ours, or 0, which the kernel refuses.
         let ended = unsafe { semaphore_wait(self.name()) };
-        Self::pause_if_failed(ended);
-        ended == 0
-    }
-
-    /// Waits as [`Semaphore::wait`] does, but not longer than `limit`.
-    ///
-    /// # Safety
-    /// The semaphore is initialised.
-    pub(crate) unsafe fn wait_at_most(&self, limit: Duration) -> bool {
-        let seconds = if limit.as_secs() > u32::MAX as u64 { u32::MAX } else { limit.as_secs() as u32 };
-        let limit = Limit { seconds, nanoseconds: limit.subsec_nanos() as i32 };
-        // SAFETY: the name is ours, or 0, which the kernel refuses.
-        let ended = unsafe { semaphore_timedwait(self.name(), limit) };
-        Self::pause_if_failed(ended);
-        ended == 0
-    }
-
-    fn pause_if_failed(ended: c_int) {
-        if ![0, ABORTED, TIMED_OUT].contains(&ended) {
+        if ended != 0 && ended != ABORTED {
             let pause = ::libc::timespec { tv_sec: 0, tv_nsec: PAUSE_NS };
             // SAFETY: reads a struct of ours, and writes none.
             unsafe { ::libc::nanosleep(&raw const pause, ::core::ptr::null_mut()) };
         }
+        ended == 0
     }
 
     /// Destroys the semaphore.

@@ -1,9 +1,6 @@
 //! A semaphore of this process; a signal ends a wait for it.
 
 use ::core::cell::UnsafeCell;
-use ::core::time::Duration;
-
-use crate::sys::clock;
 
 /// A semaphore. It stays where it was initialised.
 #[derive(Debug)]
@@ -49,19 +46,6 @@ impl Semaphore {
     pub(crate) unsafe fn wait(&self) -> bool {
         // SAFETY: the caller passes an initialised semaphore.
         unsafe { ::libc::sem_wait(self.0.get()) == 0 }
-    }
-
-    /// Waits as [`Semaphore::wait`] does, but not longer than `limit`, which a change of the calendar clock can
-    /// shorten or extend.
-    ///
-    /// # Safety
-    /// The semaphore is initialised.
-    pub(crate) unsafe fn wait_at_most(&self, limit: Duration) -> bool {
-        let limit_ns =
-            limit.as_secs().saturating_mul(1_000_000_000).saturating_add(limit.subsec_nanos() as u64);
-        let till = clock::timespec(clock::realtime_ns().saturating_add(limit_ns));
-        // SAFETY: the caller passes an initialised semaphore; the call reads a struct of ours.
-        unsafe { ::libc::sem_timedwait(self.0.get(), &raw const till) == 0 }
     }
 
     /// Destroys the semaphore.
