@@ -21,6 +21,9 @@ const MOST: usize = 3;
 const ENDPOINT: &str = "endpoint";
 /// The modules whose methods send statements.
 const SENDERS: [&str; 2] = ["ActiveRecord::", "Sequel::"];
+/// The prefixes of what a framework calls for a request, and never for a statement. Active Record also wraps whole
+/// requests, to time them and to choose a database: what such a wrapper calls sends nothing.
+const OF_REQUESTS: [&str; 4] = ["Action", "AbstractController::", "Rack::", "Rails::"];
 
 /// The executions of a statement.
 #[derive(Clone, Copy, Default)]
@@ -131,8 +134,11 @@ impl<'profile> Senders<'profile> {
         let mut functions: BTreeMap<(Option<&str>, FunctionId), At> = BTreeMap::new();
         let mut endpoints: BTreeMap<&str, u64> = BTreeMap::new();
         for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
-            let mut inner = profile.frames_of(sample.stack).take_while(|it| !sites.is_app(*it));
-            let sends = inner.any(|it| SENDERS.iter().any(|module| sites.name(it).starts_with(module)));
+            let starts_with =
+                |frame, prefixes: &[&str]| prefixes.iter().any(|it| sites.name(frame).starts_with(it));
+            let frames = profile.frames_of(sample.stack);
+            let mut inner = frames.take_while(|it| !sites.is_app(*it) && !starts_with(*it, &OF_REQUESTS));
+            let sends = inner.any(|it| starts_with(it, &SENDERS));
             let Some(site) = sites.app(sample.stack).filter(|_| sends) else { continue };
             let weight = sample.weights.get(of);
             let endpoint = sample.labels.iter().find(|(name, _)| name == ENDPOINT).map(|it| it.1.as_str());

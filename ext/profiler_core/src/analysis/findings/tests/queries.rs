@@ -54,3 +54,38 @@ fn three_queries_are_named_and_cached_ones_count() {
                 111 ms: SELECT items.* FROM items WHERE id = ?";
     assert_eq!(found(&profile)[0].1, text);
 }
+
+#[test]
+fn active_record_sends_nothing_where_it_wraps_a_request() {
+    let mut it = Example::lasting_ms(1_000);
+    let wraps = "ActiveRecord::Railties::ControllerRuntime#process_action /g/gems/activerecord-6.1/r.rb:3";
+    for (endpoint, place, inner, ms) in [
+        (
+            "orders#show",
+            "Tracer#call /app/tracer.rb:2",
+            format!("{wraps}; ActionView::Base#render; String#gsub"),
+            900,
+        ),
+        (
+            "orders#index",
+            "Orders#index /app/orders.rb:7",
+            "ActiveRecord::Relation#records; SQLite3::Statement#step".into(),
+            50,
+        ),
+    ] {
+        let weights = [(SampleType::Wall, ms * 1_000_000), (SampleType::Samples, ms)];
+        it.row(MAIN, State::Running, &[("endpoint", endpoint)], &weights, &format!("{place}; {inner}"));
+    }
+    let mut profile = it.profile();
+    let sql = Marker { name: "SQL: SELECT 1 FROM items".into(), duration_ns: 1_000_000, ..Marker::default() };
+    profile.markers = vec![sql; 100];
+    for (endpoint, requests) in [("orders#index", 4), ("orders#show", 60)] {
+        let labels =
+            crate::profile::LabelSet::EMPTY.with([("endpoint".to_owned(), Some(endpoint.to_owned()))]);
+        (0..requests).for_each(|_| profile.requests.record(&labels, 1));
+    }
+    let queries = found(&profile).into_iter().find(|it| it.0 == Kind::Queries);
+    assert!(
+        queries.is_some_and(|it| it.1.starts_with("items queried 25 times a request under orders#index, "))
+    );
+}
