@@ -28,7 +28,9 @@ module Profiler
       LONGEST_PAUSE = 60
       # The longest sleep in seconds: a flush may be requested meanwhile.
       NAP = 0.25
-      private_constant :QUEUED, :QUEUED_BYTES, :OLDEST, :FIRST_PAUSE, :LONGEST_PAUSE, :NAP
+      # The longest wait in seconds, past the end of the patience, for a finished window to be counted.
+      COUNTING = 1
+      private_constant :QUEUED, :QUEUED_BYTES, :OLDEST, :FIRST_PAUSE, :LONGEST_PAUSE, :NAP, :COUNTING
 
       # The number of windows of this process that were delivered.
       attr_reader :delivered
@@ -91,7 +93,11 @@ module Profiler
       # @return [Boolean] whether no window is left
       def wait(till)
         Clock.nap(0.005) while @hurry && @waiting.any? && @thread&.alive? && Clock.now < till
-        lose("the process ended before it was sent") while @hurry == :last && @waiting.shift
+        given_up = @hurry == :last ? @waiting.shift(QUEUED) : []
+        given_up.each { lose("the process ended before it was sent") }
+        finished = @sending unless [*@waiting, *given_up].include?(@sending)
+        # The thread still has to count it, or to say that it was lost.
+        Clock.nap(0.005) while finished && @sending.equal?(finished) && @thread&.alive? && Clock.now < till + COUNTING
         @hurry = nil
         @waiting.empty?
       end
@@ -141,6 +147,8 @@ module Profiler
         reply.delivered? ? @delivered += 1 : lose(reply)
       rescue Exception => e # rubocop:disable Lint/RescueException -- what forbids connections in tests raises no StandardError
         failed(upload, e)
+      ensure
+        @sending = nil unless @waiting.include?(upload)
       end
 
       def failed(upload, reason, wait = nil)
@@ -158,7 +166,7 @@ module Profiler
 
       # @return [Upload, nil] nil if it is not here any more
       def finish(upload)
-        @next_try = @sending = @trouble = nil
+        @next_try = @trouble = nil
         @failures = 0
         @waiting.delete(upload)
       end
