@@ -93,11 +93,11 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
-  it "do not delay it for a name server that does not answer either" do
+  it "do not delay it for a name server that does not answer either", :timed do
     expect(delay_of_end("http://slow.example:4040", env: Preloaded.env("slow_names"))).to be_between(4.5, 9)
   end
 
-  it "are those of one process: a child that is forked in the middle of an upload sends its own only" do
+  it "are those of one process: a child that is forked in the middle of an upload sends its own only", :timed do
     PyroscopeServer.open(rate: nil) do |server|
       server.plan [:slow, 0.5], [:slow, 0.5], [:slow, 0.5]
       result = run_json(<<~RUBY)
@@ -235,7 +235,7 @@ RSpec.describe "Windows for an engine that fails" do
     expect(delivered).to match(endless: bounded, slow: ["Net::ReadTimeout", true], informing: bounded, long_line: bounded, gzip: [start_with("HTTP 200"), true], cut: [start_with("HTTP 200"), true])
   end
 
-  it "print nothing of an answer that a terminal obeys" do
+  it "print nothing of an answer that a terminal obeys", :timed do
     HttpServer.open do |server|
       server.always = ->(_request) { [400, {}, "\e[31m\a\u202Ered\u0085\r\n\x00\xFF end  "] }
       said = end_with("HTTP 400: ?[31m??red? ?? end\n").and(satisfy { |text| text.lines.one? })

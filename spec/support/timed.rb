@@ -3,16 +3,17 @@
 require "fileutils"
 
 # Measures examples marked `:timed` again. They compare a profile with clocks, and a guest of a busy host can stand still for
-# milliseconds, which count for whoever ran. An example that fails is run again from the beginning, once; that is counted and
-# printed at the end of the run. A run with more than {MOST} such examples fails: so many are no accident. A child that died is never
-# retried. With SPEC_STRICT=1 nothing is.
+# milliseconds, which count for whoever ran. An example that fails is run again from the beginning, {TIMES} times at most; that is
+# counted and printed at the end of the run. A run with more than {MOST} such examples fails: so many are no accident. A child that
+# died is never retried. With SPEC_STRICT=1 nothing is.
 module Timed
   STRICT = ENV["SPEC_STRICT"] == "1"
-  MOST = 3
+  TIMES = 2
+  MOST = 10
   DEATH = /\[BUG\]|SIG(SEGV|ABRT|BUS|ILL)|panicked/.freeze
 
   # Descriptions and failures of the examples that were measured again.
-  @retried = []
+  @retried = {}
 
   class << self
     attr_reader :retried
@@ -21,7 +22,7 @@ module Timed
     def summary
       return "timed: no retry (SPEC_STRICT=1)" if STRICT
 
-      ["timed: #{retried.size} measured again (at most #{MOST} may be)", *retried.map { |example, _error| "  #{example}" }].join("\n")
+      ["timed: #{retried.size} measured again (at most #{MOST} may be)", *retried.keys.map { |example| "  #{example}" }].join("\n")
     end
 
     # The last notification of a run, after the summary of the formatter.
@@ -30,7 +31,7 @@ module Timed
     end
 
     def check
-      raise "more than #{MOST} examples had to be measured again: #{retried.map(&:first).join(", ")}" if retried.size > MOST
+      raise "more than #{MOST} examples had to be measured again: #{retried.keys.join(", ")}" if retried.size > MOST
     end
   end
 
@@ -39,14 +40,18 @@ module Timed
     return super if STRICT || !block || !(what.include?(:timed) || metadata[:timed])
 
     super(*what, caller: caller, **metadata) do |example|
-      instance_exec(example, &block)
-    rescue RSpec::Expectations::ExpectationNotMetError => e
-      raise if e.message.match?(DEATH)
+      failures = 0
+      begin
+        instance_exec(example, &block)
+      rescue RSpec::Expectations::ExpectationNotMetError => e
+        failures += 1
+        raise if failures > TIMES || e.message.match?(DEATH)
 
-      Timed.retried << [example.full_description, e.message]
-      RSpec.configuration.reporter.message("measured again: #{example.full_description}: #{e.message}")
-      start_over
-      instance_exec(example, &block)
+        Timed.retried[example.full_description] = e.message
+        RSpec.configuration.reporter.message("measured again: #{example.full_description}: #{e.message}")
+        start_over
+        retry
+      end
     end
   end
 
