@@ -241,6 +241,8 @@ fn few_samples_and_losses_limit_trust() {
     it.wall(MAIN, State::Running, 50, "<main> /app.rb:3");
     let mut profile = it.profile();
     assert_eq!(found(&profile)[1].1, "few samples: 50, so small shares are chance");
+    profile.stats.counts.dropped_full = 9;
+    assert!(found(&profile)[1].1.starts_with("few samples"));
     profile.stats.counts.dropped_full = 10;
     assert_eq!(
         found(&profile)[1].1,

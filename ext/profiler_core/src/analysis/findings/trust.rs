@@ -7,6 +7,9 @@ use crate::text::units::{count, duration, percent, round_duration};
 
 /// The part of all ticks beyond which losing them is worth a finding.
 const LOST: f64 = 0.01;
+/// The number of lost ticks below which a finding would not be worth its line: a short program loses one or two
+/// as it starts.
+const FEWEST_LOST: u64 = 10;
 /// The number of time samples below which a profile has few.
 const FEW_SAMPLES: u64 = 200;
 /// The factor by which an interval must have grown to be coarse.
@@ -21,7 +24,7 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     // Files of other tools may have only sums.
     let is_counted = profile.sample_types.contains(&SampleType::Samples);
     let (requested_ns, effective_ns) = (profile.meta.interval_ns, profile.effective_interval_ns());
-    let (weight, text) = if dropped as f64 > ticks as f64 * LOST {
+    let (weight, text) = if dropped >= FEWEST_LOST && dropped as f64 > ticks as f64 * LOST {
         let share = percent(dropped, ticks);
         (dropped, format!("coarse: {share} of the samples were dropped; the next ones have their time"))
     } else if requested_ns > 0 && effective_ns > requested_ns.saturating_mul(COARSE) {
