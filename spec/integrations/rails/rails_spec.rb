@@ -91,7 +91,7 @@ RSpec.describe "profiler/rails" do
       found = ->(orders, others) do
         Profiler.run(mode: %i[cpu wall], interval: 500) { orders.times { get("/orders") }; others.times { get("/orders/1") } }.findings
       end
-      mixed = found[20, 60].find { |it| it[:kind] == "queries" }
+      mixed = found[20, 60].find { |it| it[:kind] == :queries }
       print_json([found[20, 0].first, mixed, found[0, 20].map { |it| it[:kind] }])
     RUBY
     expect(mixed).to include(kind: "queries", text: match(/\Aorders queried 25 times a request under orders#index, /)), "the requests of other endpoints do not count"
