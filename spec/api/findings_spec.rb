@@ -164,12 +164,12 @@ RSpec.describe "findings" do
       60.times { sleep 0.001; burn(1) }
     RUBY
 
-    it "notes a missing CPU, which is in no share", :timed do
+    it "notes a missing CPU, which is left out of the percentages", :timed do
       cpu = File.read("/proc/self/status")[/^Cpus_allowed_list:\s*(\d+)/, 1]
       others = Array.new(3) { spawn("taskset", "-c", cpu, RbConfig.ruby, "-e", "loop { }") }
       found = findings("taskset", "-c", cpu, RbConfig.ruby, script("#{burn}\nburn(300)"))
       expect(found.first).to include(kind: "running", name: "Object#burn", share: be > 0.6)
-      expect(found.last).to include(kind: "no_cpu", text: match(/\Aready to run without a CPU for .*, as others used it: in no share\z/), share: nil)
+      expect(found.last).to include(kind: "no_cpu", text: match(/\Awaited .* for a CPU that others used \(left out of the percentages\)\z/), share: nil)
     ensure
       others.each { |pid| Process.kill(:KILL, pid) && Process.wait(pid) }
     end

@@ -125,9 +125,9 @@ module Profiler
         stands_out = @profile&.findings&.find { |it| !%i[idle trust].include?(it[:kind]) }
         command = stands_out&.fetch(:command)&.sub(" FILE", name)
         steps = ["profiler view#{name} opens the page, profiler report#{name} shows the table", "profiler view#{name}; profiler report#{name}"]
-        steps.unshift("profiler view#{name}: the page; #{command}", "profiler view#{name}; #{command}") if command
+        steps.unshift("more: profiler view#{name}, or #{command}", "profiler view#{name}; #{command}") if command
         step = steps.find { |it| (here || can_be_typed) && it == Native.clean(it) && INDENT.size + it.size <= width }
-        "#{INDENT}#{step || "profiler view FILE: the page; profiler report FILE: the table"}"
+        "#{INDENT}#{step || "more: profiler view FILE, or profiler report FILE"}"
       end
 
       def read_back?(path)

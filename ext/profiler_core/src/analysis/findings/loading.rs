@@ -58,7 +58,7 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     })
 }
 
-/// Finds what a server loaded before its requests, which is in no share.
+/// Finds what a server loaded before its requests, which is left out of the percentages.
 pub(super) fn find_start(clock: &Clock<'_>) -> Option<Finding> {
     let weight = clock.weight(|it| *it == Part::Starting);
     let all = clock.total.saturating_add(weight);

@@ -120,7 +120,7 @@ impl Finding {
 
 /// Returns the findings of `profile`, the most important first. Waits, including those for the GVL, come
 /// before code that ran up to twice as long, because no work was done in them; garbage collection without its
-/// cause comes after code that ran a quarter as long. Notes come last: time that is in no share, and how far the
+/// cause comes after code that ran a quarter as long. Notes come last: time that is left out of the percentages, and how far the
 /// numbers can be trusted. Only that most of the time was not measured comes first, unless it is a server.
 #[must_use]
 pub fn findings(profile: &Profile) -> Vec<Finding> {

@@ -7,7 +7,7 @@ use crate::profile::Profile;
 use crate::text::units::duration;
 
 /// Finds time without a CPU. It is a finding if the limit of a cgroup took the CPU away, as that is the
-/// program's own limit. A busy machine is not, so that becomes a note and is part of no share.
+/// program's own limit. A busy machine is not, so that becomes a note, and the percentages leave it out.
 pub(super) fn find(profile: &Profile, clock: &Clock<'_>) -> Option<Finding> {
     let weight = clock.weight(|it| *it == Part::NoCpu);
     let all = if clock.is_throttled { clock.total } else { clock.total.saturating_add(weight) };
@@ -15,14 +15,11 @@ pub(super) fn find(profile: &Profile, clock: &Clock<'_>) -> Option<Finding> {
         return None;
     }
     let (text, share) = if clock.is_throttled {
-        ("ready to run without a CPU: the limit of its cgroup was used up".into(), Some(clock.share(weight)))
+        ("waiting for a CPU, as its cgroup had used up its limit".into(), Some(clock.share(weight)))
     } else if is_sampled(profile) {
-        (
-            format!("ready to run without a CPU, or without the GVL, for {}: in no share", duration(weight)),
-            None,
-        )
+        (format!("waited {} for a CPU or the GVL (left out of the percentages)", duration(weight)), None)
     } else {
-        (format!("ready to run without a CPU for {}, as others used it: in no share", duration(weight)), None)
+        (format!("waited {} for a CPU that others used (left out of the percentages)", duration(weight)), None)
     };
     let command = "profiler report FILE --by state".into();
     Some(Finding { kind: Kind::NoCpu, text, weight, of: clock.of, share, place: None, command })

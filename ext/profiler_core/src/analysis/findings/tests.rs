@@ -184,13 +184,13 @@ fn time_without_a_cpu_is_a_note_unless_a_limit_took_it() {
     let mut profile = it.profile();
     let expected = [
         finding(Kind::Running, "running <main>", "/app.rb:3", 100),
-        finding(Kind::NoCpu, "ready to run without a CPU for 500 ms, as others used it: in no share", "", 0),
+        finding(Kind::NoCpu, "waited 500 ms for a CPU that others used (left out of the percentages)", "", 0),
     ];
     assert_eq!(found(&profile), expected);
     profile.stats.throttled_ns = 400_000_000;
     let expected = [
         finding(Kind::Running, "running <main>", "/app.rb:3", 50),
-        finding(Kind::NoCpu, "ready to run without a CPU: the limit of its cgroup was used up", "", 50),
+        finding(Kind::NoCpu, "waiting for a CPU, as its cgroup had used up its limit", "", 50),
     ];
     assert_eq!(found(&profile), expected);
 }
@@ -208,7 +208,7 @@ fn where_waits_are_sampled_code_that_computes_was_held_up() {
         finding(Kind::Waiting, "waiting in PG::Connection#exec, called from <main>", "/app.rb:4", 31),
         finding(
             Kind::NoCpu,
-            "ready to run without a CPU, or without the GVL, for 350 ms: in no share",
+            "waited 350 ms for a CPU or the GVL (left out of the percentages)",
             "",
             0,
         ),
