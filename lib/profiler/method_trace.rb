@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "method_trace/group"
 require_relative "method_trace/log"
 require_relative "method_trace/target"
 
@@ -20,14 +21,39 @@ module Profiler
 
     class << self
       # @api private
+      # @return [MethodTrace, Group]
       # @see Profiler.trace
       def begin(method, limit:, max_overhead:, **log)
         check(limit, max_overhead)
-        trace = new(alone(Target.of(method), log), limit, max_overhead, log)
+        options = { limit: limit, max_overhead: max_overhead, **log }
+        Target.pattern?(method) ? Group.begin(method, **options) : of(Target.of(method), **options)
+      end
+
+      # Begins the trace of one method.
+      #
+      # @param watch [Boolean] whether it measures what threads do
+      # @api private
+      def of(target, limit:, max_overhead:, watch: true, **log)
+        hindrance = hindrance(target, log)
+        raise ArgumentError, "#{target.name} #{hindrance}" if hindrance
+
+        trace = new(target, limit, max_overhead, log)
         Ends.listen(self)
         @running[trace] = true
-        trace.begin
+        trace.begin(watch)
         trace
+      end
+
+      # Returns why the method cannot be traced. Before Ruby 3.3, some methods can have only one TracePoint.
+      #
+      # @return [String, nil]
+      # @api private
+      def hindrance(target, log)
+        return if target.shareable?
+        return "is a method of define_method: before Ruby 3.3, its calls can be counted but not logged" if Log.wanted?(log)
+        return unless @running.each_key.any? { |trace| trace.code.equal?(target.code) }
+
+        "is a method of define_method, and is traced already: before Ruby 3.3, one trace at a time can do that"
       end
 
       # Ends all traces in a forked child. Their results are the parent's.
@@ -44,15 +70,6 @@ module Profiler
       def over(trace) = @running.delete(trace)
 
       private
-
-      # @raise [ArgumentError] if this Ruby allows one TracePoint on the method, and this would be a further one
-      def alone(target, log)
-        return target if target.shareable?
-        raise ArgumentError, "#{target.name} is a method of define_method: before Ruby 3.3, its calls can be counted but not logged" if Log.wanted?(log)
-        return target unless @running.each_key.any? { |trace| trace.code.equal?(target.code) }
-
-        raise ArgumentError, "#{target.name} is a method of define_method, and is traced already: before Ruby 3.3, one trace at a time can do that"
-      end
 
       def check(limit, max_overhead)
         unless limit.nil? || (limit.is_a?(Integer) && limit.between?(1, (1 << 62)))
@@ -79,9 +96,9 @@ module Profiler
     end
 
     # @api private
-    def begin
+    def begin(watch)
       # Measures what threads do, without sampling them. Before Ruby 3.3 nothing reports that.
-      @watch = Session.begin({ mode: :wall }, watch: true) if RUBY_VERSION >= "3.3"
+      @watch = Session.begin({ mode: :wall }, watch: true) if watch && RUBY_VERSION >= "3.3"
       calls, raises = @tracer._tracepoints
       @tracer._begin
       raises.enable
@@ -91,6 +108,9 @@ module Profiler
     ensure
       stop unless begun
     end
+
+    # @api private
+    attr_reader :tracer
 
     # @api private
     # @return [RubyVM::InstructionSequence] the code of the method

@@ -116,6 +116,55 @@ RSpec.describe "Profiler.trace" do
     expect(report).to match(RUBY_VERSION < "3.3" ? [/is traced already: before Ruby 3.3, one trace/, /its calls can be counted but not logged/, 1, 1] : ["none", "none", 3, 1])
   end
 
+  it "traces each method of a class that a pattern stands for" do
+    json, text, silent, left = JSON.parse(run(<<~'RUBY'))
+      class Order
+        attr_reader :id
+        def self.find_all = 1
+        alias store save
+        private def hidden = 2
+      end
+      order = Order.new
+      trace = Profiler.trace("Order#*") { 3.times { |number| order.save(number) }; order.deep(4); order.send(:hidden); Order.find_all; 7 }
+      found = Profiler.trace("Order.find_*") { 2.times { Order.find_all } }
+      some = trace.to_h
+      print_json([[trace.value, some[:calls], some[:left_out], some[:methods].to_h { |it| it.values_at(:name, :calls) }, found.traces.map(&:calls)],
+                  trace.to_s, Profiler.trace("Order#f*") { }.to_s, [ObjectSpace.each_object(TracePoint).any?(&:enabled?), trace.running?]])
+    RUBY
+    expect(json).to eq([7, 9, 1, { "Order#deep" => 5, "Order#find" => 0, "Order#hidden" => 1, "Order#save" => 3 }, [2]])
+    expect(text).to match(/\AOrder#\*: 9 calls of 3 methods in .*^     calls      total .*^         5 .*  Order#deep$.*^not called: Order#find$.*^1 method left out/m)
+    expect(silent).to start_with("Order#f*: 0 calls of 0 methods in")
+    expect(left).to eq([false, false])
+  end
+
+  it "takes an operator for itself, and refuses a pattern that stands for nothing, or for too much" do
+    messages, calls = JSON.parse(run(<<~'RUBY'))
+      class Vector; def *(other) = other; def **(other) = other; end
+      class Wide; 201.times { |number| class_eval("def m#{number} = #{number}") }; end
+      class Facade; attr_reader :a, :b; end
+      product = Profiler.trace("Vector#*") { Vector.new * 2; Vector.new**2 }
+      print_json([%w[Order#x* Wide#* Facade#* Ordr#*].map { |name| error { Profiler.trace(name) } }, [product.class.name, product.calls]])
+    RUBY
+    expect(messages).to match([
+      'ArgumentError: "Order#x*": Order itself defines no such method',
+      'ArgumentError: "Wide#*" stands for 201 methods (allowed: 200): name fewer, as in "Order#find_*"',
+      'ArgumentError: "Facade#*" stands for 2 methods, none of which can be traced',
+      a_string_starting_with('ArgumentError: "Ordr#*": there is no Ordr here')
+    ])
+    expect(calls).to eq(["Profiler::MethodTrace", 1])
+  end
+
+  it "ends the trace of a method that is called too often, and continues with the others" do
+    text, ended = JSON.parse(run(<<~'RUBY'))
+      class Order; def quick = 1; end
+      order = Order.new
+      trace = Profiler.trace("Order#*", max_overhead: 0.004) { till = now + 600_000_000; order.quick while now < till; order.save(1) }
+      print_json([trace.to_s, trace.to_h[:methods].to_h { |it| it.values_at(:name, :ended) }])
+    RUBY
+    expect(text).to include("Order#quick, ended early\n", "Order#save\n", "[profiler] one trace ended by itself: it took more than 0.1% of a core\n")
+    expect(ended.compact.keys).to eq(["Order#quick"])
+  end
+
   it "ends its copy in a forked child, and counts no call of it" do
     calls = JSON.parse(run(<<~'RUBY'))
       order = Order.new

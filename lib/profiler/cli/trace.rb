@@ -10,16 +10,20 @@ module Profiler
     class Trace < Command
       include Attaching
 
-      SUMMARY = "Counts and times every call of one method in a running process."
+      SUMMARY = "Counts and times every call of a method in a running process."
       USAGE = "trace [options] PID METHOD"
       EXAMPLES = <<~TEXT
         profiler trace 4711 'Order#save'
         profiler trace --for 10 4711 'ActiveRecord::Base.connection'
+        profiler trace --for 10 4711 'Order#*'
         profiler trace --limit 100 --json 4711 'Order#save' | jq .percentiles_ns
         profiler trace --when 'ms > 200 and user == 7' --args --show id 4711 'Order#save'
 
         It traces until the process ends, or you press Ctrl-C. The method has to be written in Ruby; all other code of the
         process runs as before. profiler ps lists the processes.
+
+        A * stands for any characters: each such method that the class itself defines is traced, and has a line of its own in the
+        result. All of them together may take --max-overhead; --limit is for each.
 
         With --args, --return, --show, --lines or --when, it also prints a line for each call, at most 100 a second. Values are shown
         as their classes and sizes, unless --show names them. A condition compares ms, running_ms, waiting_ms, gvl_ms, gc_ms,
@@ -42,7 +46,7 @@ module Profiler
 
       def define(parser)
         parser.on("--for SECONDS", "end after so many seconds") { |text| @seconds = seconds(text) }
-        parser.on("--limit CALLS", "end after so many calls") { |text| @options[:limit] = calls(text) }
+        parser.on("--limit CALLS", "end after so many calls, of each method") { |text| @options[:limit] = calls(text) }
         parser.on("--max-overhead SHARE", "end when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
         parser.on("--args", "print a line for each call, with its arguments") { @options[:args] = true }
         parser.on("--return", "print a line for each call, with what it returned") { @options[:returns] = true }

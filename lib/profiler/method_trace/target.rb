@@ -33,7 +33,45 @@ module Profiler
           end
         end
 
+        # Returns whether a name stands for several methods: it has a +*+, and there is no method of just that name.
+        #
+        # @raise [ArgumentError] if there is no such class or module
+        def pattern?(method)
+          match = parsed(method) if String === method # rubocop:disable Style/CaseEquality -- it may be a BasicObject
+          return false unless match && match[:method].include?("*")
+
+          INSTANCE_METHOD.bind_call(owner_of(method, match), match[:method])
+          false
+        rescue NameError
+          true
+        end
+
+        # Finds the methods that a pattern stands for, of those that the class or module itself defines.
+        #
+        # @param pattern [String]
+        # @return [Array(Array<Target>, Integer)] one target for each code, and the number of methods that are not written in Ruby
+        # @raise [ArgumentError] if there is no such method
+        def matching(pattern)
+          match = parsed(pattern)
+          owner = owner_of(pattern, match)
+          form = /\A#{match[:method].split("*", -1).map { |part| Regexp.escape(part) }.join(".*")}\z/
+          names = [INSTANCE_METHODS, PRIVATE_METHODS].flat_map { |list| list.bind_call(owner, false) }.grep(form).sort
+          raise ArgumentError, "#{pattern.inspect}: #{match[:module]} itself defines no such method" if names.empty?
+
+          targets = names.filter_map { |name| of_ruby(INSTANCE_METHOD.bind_call(owner, name)) }
+          [targets.uniq { |target| target.code.object_id }, names.size - targets.size]
+        end
+
         private
+
+        def of_ruby(method) = RubyVM::InstructionSequence.of(method) && new(method)
+
+        def parsed(text) = (NAME.match(text) if text.valid_encoding? && text.encoding.ascii_compatible?)
+
+        def owner_of(text, match)
+          owner = match[:module].delete_prefix("::").split("::").inject(Object) { |outer, name| constant(text, outer, name) }
+          match[:kind] == "." ? SINGLETON.bind_call(owner) : owner
+        end
 
         # The value, or its class where the app decides how it looks.
         def described(value)
@@ -44,11 +82,10 @@ module Profiler
         end
 
         def find(text)
-          match = NAME.match(text) if text.valid_encoding? && text.encoding.ascii_compatible?
+          match = parsed(text)
           raise ArgumentError, "#{text.inspect} is not the name of a method (allowed: names such as \"Order#save\" and \"Order.find\")" unless match
 
-          owner = match[:module].delete_prefix("::").split("::").inject(Object) { |outer, name| constant(text, outer, name) }
-          owner = SINGLETON.bind_call(owner) if match[:kind] == "."
+          owner = owner_of(text, match)
           begin
             INSTANCE_METHOD.bind_call(owner, match[:method])
           rescue NameError

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{
-    function, gc, method, prelude::*, value::Opaque, DataTypeFunctions, Error, RHash, RModule, Ruby,
+    function, gc, method, prelude::*, value::Opaque, DataTypeFunctions, Error, RArray, RHash, RModule, Ruby,
     TypedData, Value,
 };
 use profiler_core::profile::Function;
@@ -212,6 +212,26 @@ impl Tracer {
         Ok(it.named(ruby, name)?.text(columns))
     }
 
+    /// Implements `Tracer._table(pattern, names, tracers, left_out, columns)`: returns the sums of several traces as a
+    /// table, beside the number of methods that could not be traced.
+    fn table(
+        pattern: String,
+        names: Vec<String>,
+        tracers: RArray,
+        left_out: u64,
+        columns: usize,
+    ) -> Result<String, Error> {
+        let mut methods = Vec::with_capacity(names.len());
+        for (name, tracer) in names.into_iter().zip(tracers) {
+            let it = <&Self>::try_convert(tracer)?;
+            // SAFETY: methods run with the GVL, and the copies call nothing of the VM.
+            let copied = unsafe { it.tracer.with(|sums| Copied::of(sums)) };
+            let summary = copied.map(|it| it.summary).unwrap_or_default();
+            methods.push(Summary { name, ..summary });
+        }
+        Ok(profiler_core::trace::table(&pattern, &methods, left_out, columns))
+    }
+
     fn named(&self, ruby: &Ruby, name: String) -> Result<Summary, Error> {
         // SAFETY: methods run with the GVL, and the copies call nothing of the VM.
         let copied = unsafe { self.tracer.with(|sums| Copied::of(sums)) };
@@ -298,6 +318,7 @@ impl Copied {
 pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<Tracer>(ruby, profiler, "Tracer")?;
     class.singleton_class()?.define_method("_new", function!(Tracer::new, 4))?;
+    class.singleton_class()?.define_method("_table", function!(Tracer::table, 5))?;
     class.define_method("_tracepoints", method!(Tracer::tracepoints, 0))?;
     class.define_method("_begin", method!(Tracer::begin, 0))?;
     class.define_method("_end", method!(Tracer::end, 0))?;

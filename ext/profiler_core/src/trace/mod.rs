@@ -6,12 +6,14 @@
 
 mod durations;
 mod finished_calls;
+mod methods;
 mod open_calls;
 mod summary;
 mod tally;
 
 pub use durations::{Bucket, Durations};
 pub use finished_calls::{FinishedCall, FinishedCalls};
+pub use methods::table;
 pub use open_calls::{OpenCall, OpenCalls};
 pub use summary::{Caller, Summary};
 pub use tally::{CallerSum, End, Tally};

@@ -19,7 +19,10 @@ pub(super) fn find(profile: &Profile, clock: &Clock<'_>) -> Option<Finding> {
     } else if is_sampled(profile) {
         (format!("waited {} for a CPU or the GVL (left out of the percentages)", duration(weight)), None)
     } else {
-        (format!("waited {} for a CPU that others used (left out of the percentages)", duration(weight)), None)
+        (
+            format!("waited {} for a CPU that others used (left out of the percentages)", duration(weight)),
+            None,
+        )
     };
     let command = "profiler report FILE --by state".into();
     Some(Finding { kind: Kind::NoCpu, text, weight, of: clock.of, share, place: None, command })

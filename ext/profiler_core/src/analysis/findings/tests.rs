@@ -206,12 +206,7 @@ fn where_waits_are_sampled_code_that_computes_was_held_up() {
     let expected = [
         finding(Kind::Running, "running String#scan, called from <main>", "/app.rb:3", 69),
         finding(Kind::Waiting, "waiting in PG::Connection#exec, called from <main>", "/app.rb:4", 31),
-        finding(
-            Kind::NoCpu,
-            "waited 350 ms for a CPU or the GVL (left out of the percentages)",
-            "",
-            0,
-        ),
+        finding(Kind::NoCpu, "waited 350 ms for a CPU or the GVL (left out of the percentages)", "", 0),
     ];
     assert_eq!(found(&profile), expected);
 }

@@ -1,0 +1,106 @@
+# frozen_string_literal: true
+
+module Profiler
+  class MethodTrace
+    # The traces of all methods that a name with +*+ stands for, such as <tt>Order#*</tt> or <tt>Order.find_*</tt>: those that the
+    # class or module itself defines in Ruby code. It is used as the trace of one method is.
+    #
+    # The limit of the overhead is for all methods together. Each has an equal part of it, so the trace of a method that is called
+    # very often ends early, and says so, while the others continue.
+    class Group
+      # The largest number of methods.
+      MOST = 200
+      private_constant :MOST
+
+      # @param pattern [String]
+      # @return [Group]
+      # @raise [ArgumentError] if it stands for no method that can be traced, or for too many
+      # @api private
+      def self.begin(pattern, max_overhead:, **options)
+        found, left_out = Target.matching(pattern)
+        log = options.slice(*Log::DEFAULTS.keys)
+        targets = found.reject { |target| MethodTrace.hindrance(target, log) }
+        raise ArgumentError, "#{pattern.inspect} stands for #{left_out + found.size} methods, none of which can be traced" if targets.empty?
+
+        if targets.size > MOST
+          raise ArgumentError, "#{pattern.inspect} stands for #{targets.size} methods (allowed: #{MOST}): name fewer, as in \"Order#find_*\""
+        end
+
+        group = new(pattern, left_out + found.size - targets.size)
+        targets.each { |target| group.add(target, max_overhead: max_overhead / targets.size.to_f, **options) }
+        begun = group
+      ensure
+        group&.stop unless begun
+      end
+
+      # @return [String] the pattern
+      attr_reader :name
+
+      # @return [Array<MethodTrace>] the trace of each method
+      attr_reader :traces
+
+      # @return what the block of {Profiler.trace} returned
+      attr_reader :value
+
+      # @api private
+      def initialize(pattern, left_out)
+        @name = pattern
+        @left_out = left_out
+        @traces = []
+      end
+
+      # Begins the trace of one more method. The first measures what threads do, for all.
+      #
+      # @api private
+      def add(target, **options) = @traces << MethodTrace.of(target, watch: @traces.empty?, **options)
+
+      # Ends the traces after the block.
+      #
+      # @api private
+      def during
+        @value = yield
+        self
+      ensure
+        stop
+      end
+
+      # Ends the traces. The methods then run as they did before.
+      #
+      # @return [self]
+      def stop
+        @traces.reverse_each(&:stop) # what the first one measures is for all
+        self
+      end
+
+      # Returns whether calls of at least one method are still traced.
+      def running? = @traces.any?(&:running?)
+
+      # @return [Integer] the number of calls that have begun
+      def calls = @traces.sum(&:calls)
+
+      # Removes and returns lines of the logs: see {MethodTrace#log}.
+      #
+      # @param most [Integer]
+      # @return [Array<String>]
+      def log(most = 1_000)
+        @traces.each_with_object([]) { |trace, lines| lines.concat(trace.log(most - lines.size)) if lines.size < most }
+      end
+
+      # @api private
+      # @return [Array<String>] names in the condition that are an argument of none of the methods
+      def labels = @traces.map(&:labels).inject(:&)
+
+      # Returns what each trace knows: +methods+ has the {MethodTrace#to_h} of each, and +left_out+ is the number of methods that
+      # cannot be traced.
+      #
+      # @return [Hash{Symbol => Object}]
+      def to_h = { name: @name, calls: calls, left_out: @left_out, methods: @traces.map(&:to_h) }
+
+      # @param columns [Integer]
+      # @return [String] a line for each method
+      def to_s(columns = 80) = Tracer._table(@name, @traces.map(&:name), @traces.map(&:tracer), @left_out, columns)
+
+      def inspect = "#<#{self.class} #{@name}>"
+    end
+  end
+end
