@@ -31,16 +31,17 @@ module Profiler
 
       # Begins the trace of one method.
       #
-      # @param watch [Boolean] whether it measures what threads do
+      # @param size [Integer] the number of traces that share the limit of the overhead
+      # @param sibling [MethodTrace, nil] one of these that has begun, and measures what threads do for all of them
       # @api private
-      def of(target, limit:, max_overhead:, watch: true, **log)
+      def of(target, limit:, max_overhead:, size: 1, sibling: nil, **log)
         hindrance = hindrance(target, log)
         raise ArgumentError, "#{target.name} #{hindrance}" if hindrance
 
-        trace = new(target, limit, max_overhead, log)
+        trace = new(target, limit, max_overhead, log, size, sibling)
         Ends.listen(self)
         @running[trace] = true
-        trace.begin(watch)
+        trace.begin(sibling.nil?)
         trace
       end
 
@@ -88,10 +89,10 @@ module Profiler
     attr_reader :value
 
     # @api private
-    def initialize(target, limit, max_overhead, log)
+    def initialize(target, limit, max_overhead, log, size, sibling)
       @target = target
       @name = target.name
-      @tracer = Tracer._new((limit unless log[:when]), max_overhead.to_f, target.return_lines, target.one_line?)
+      @tracer = Tracer._new((limit unless log[:when]), max_overhead.to_f, target.return_lines, target.one_line?, size, sibling&.tracer)
       @log = Log.of(log, target, @tracer, limit)
     end
 

@@ -33,7 +33,7 @@ RSpec.describe "profiler trace" do
     live("#{order} def order.own(x)\n x\n end\n ready; Thread.new { loop { order.save(1); sleep 0.005 } }; wait_for_end") do |pid|
       result = profiler_of("trace", "--limit", "3", "--args", pid.to_s, "Order#*")
       expect(result).to have_attributes(err: "profiler: tracing Order#*\n", status: be_success)
-      expect(result.out).to match(/\A(?:\d\d:.*Order#save\(number: Integer\), from -e:1\n){3}Order#\*: 3 calls of 1 method in /)
+      expect(result.out).to match(/\A(?:\d\d:.*Order#save\(number: Integer\) returned String, from -e:\d+\n){3}Order#\*: 3 calls of 1 method in /)
       json = JSON.parse(profiler_of("trace", "--for", "0.3", "--json", pid.to_s, "Order#*").out)
       expect(json["methods"].map { |it| it["name"] }).to eq(["Order#save"])
     end

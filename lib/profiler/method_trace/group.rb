@@ -5,11 +5,11 @@ module Profiler
     # The traces of all methods that a name with +*+ stands for, such as <tt>Order#*</tt> or <tt>Order.find_*</tt>: those that the
     # class or module itself defines in Ruby code. It is used as the trace of one method is.
     #
-    # The limit of the overhead is for all methods together. Each has an equal part of it, so the trace of a method that is called
-    # very often ends early, and says so, while the others continue.
+    # The limit of the overhead is for all methods together. When they exceed it, those end that take more than an equal part, and
+    # the others continue. Percentiles are exact up to 8,192 calls of a method.
     class Group
       # The largest number of methods.
-      MOST = 200
+      MOST = 100
       private_constant :MOST
 
       # @param pattern [String]
@@ -27,7 +27,7 @@ module Profiler
         end
 
         group = new(pattern, left_out + found.size - targets.size)
-        targets.each { |target| group.add(target, max_overhead: max_overhead / targets.size.to_f, **options) }
+        targets.each { |target| group.add(target, size: targets.size, max_overhead: max_overhead, **options) }
         begun = group
       ensure
         group&.stop unless begun
@@ -52,7 +52,7 @@ module Profiler
       # Begins the trace of one more method. The first measures what threads do, for all.
       #
       # @api private
-      def add(target, **options) = @traces << MethodTrace.of(target, watch: @traces.empty?, **options)
+      def add(target, **options) = @traces << MethodTrace.of(target, sibling: @traces.first, **options)
 
       # Ends the traces after the block.
       #

@@ -15,7 +15,7 @@ use crate::naming;
 use crate::naming::turns::Pace;
 use crate::sampler::fork;
 use crate::sys::clock;
-use crate::trace::{self, Ended, Limits, Sums};
+use crate::trace::{self, Ended, Group, Limits, Sums};
 use crate::vm::cached::define_class;
 use crate::vm::{root, state, tracepoints};
 
@@ -64,10 +64,22 @@ fn handles_of(sums: &Sums) -> impl Iterator<Item = u64> + '_ {
 }
 
 impl Tracer {
-    /// Implements `Tracer._new(calls, overhead, return_lines, one_line)`: creates a trace that ends after so
-    /// many calls, or nil for any number, or if its overhead exceeds that share of a core.
-    fn new(ruby: &Ruby, calls: Option<u64>, overhead: f64, return_lines: Vec<u32>, one_line: bool) -> Self {
-        let limits = Limits { calls: calls.unwrap_or(u64::MAX), overhead };
+    /// Implements `Tracer._new(calls, overhead, return_lines, one_line, size, sibling)`: creates a trace that ends
+    /// after so many calls, or nil for any number, or if the overhead of its group exceeds that share of a core. The
+    /// group is that of its sibling, or else a new one of `size` traces.
+    fn new(
+        ruby: &Ruby,
+        calls: Option<u64>,
+        overhead: f64,
+        return_lines: Vec<u32>,
+        one_line: bool,
+        size: usize,
+        sibling: Option<&Self>,
+    ) -> Self {
+        // SAFETY: methods run with the GVL, and the copy calls nothing of the VM.
+        let group = sibling.and_then(|it| unsafe { it.tracer.with(|sums| sums.limits.group.clone()) });
+        let group = group.unwrap_or_else(|| Group::new(size));
+        let limits = Limits { calls: calls.unwrap_or(u64::MAX), overhead, group };
         let tracer = trace::Tracer::new(limits, return_lines, one_line);
         let [on_method, on_raise] = trace::tracepoints(ruby, tracer);
         // SAFETY: the GVL is held, and nothing is called.
@@ -317,7 +329,7 @@ impl Copied {
 /// Defines the class.
 pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<Tracer>(ruby, profiler, "Tracer")?;
-    class.singleton_class()?.define_method("_new", function!(Tracer::new, 4))?;
+    class.singleton_class()?.define_method("_new", function!(Tracer::new, 6))?;
     class.singleton_class()?.define_method("_table", function!(Tracer::table, 5))?;
     class.define_method("_tracepoints", method!(Tracer::tracepoints, 0))?;
     class.define_method("_begin", method!(Tracer::begin, 0))?;

@@ -13,7 +13,7 @@ use crate::threads;
 use crate::vm::tracepoints::{self, MethodEvent};
 use crate::vm::{frames, modules, process, state};
 
-/// The number of calls between two checks of the overhead.
+/// The number of events between two checks of the overhead.
 const CHECK_EVERY: u64 = 256;
 /// The number of events of which one is measured, as a clock is a good part of what the hook costs.
 const MEASURE_EVERY: u64 = 16;
@@ -68,7 +68,10 @@ fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
     sums.events = sums.events.wrapping_add(1);
     if sums.events % MEASURE_EVERY == 0 {
         let took_ns = clock::monotonic_ns().saturating_sub(now_ns);
-        sums.own_ns += MEASURE_EVERY * took_ns.min(LONGEST_NS);
+        sums.took(MEASURE_EVERY * took_ns.min(LONGEST_NS));
+    }
+    if sums.events % CHECK_EVERY == 0 && exceeds_overhead(sums) {
+        sums.ended = Some(Ended::Overhead);
     }
     if sums.ended.is_some() {
         finish(sums, now_ns);
@@ -95,7 +98,7 @@ pub(crate) fn restart(sums: &mut Sums, fiber: u64) {
 /// Ends the logging of a call: adds the CPU time that it took, and ends the trace if it takes too much, or if that was the last call
 /// to log. Returns false if the trace is over. The GVL is held.
 pub(crate) fn logged(sums: &mut Sums, fiber: u64, took_ns: u64, is_last: bool) -> bool {
-    sums.own_ns += took_ns;
+    sums.took(took_ns);
     if let Some(finished) = &mut sums.finished {
         finished.log(fiber);
     }
@@ -114,9 +117,6 @@ pub(crate) fn logged(sums: &mut Sums, fiber: u64, took_ns: u64, is_last: bool) -
 
 fn enter(sums: &mut Sums, fiber: u64) {
     sums.calls += 1;
-    if sums.calls % CHECK_EVERY == 0 && exceeds_overhead(sums) {
-        sums.ended = Some(Ended::Overhead);
-    }
     if let Some(finished) = &mut sums.finished {
         finished.take(fiber);
     }
@@ -178,7 +178,7 @@ fn end_of(sums: &Sums, call: &OpenCall, object: u64) -> End {
 
 fn exceeds_overhead(sums: &Sums) -> bool {
     let elapsed_ns = clock::monotonic_ns().saturating_sub(sums.began_ns);
-    elapsed_ns >= JUDGED_FROM_NS && sums.own_ns as f64 > sums.limits.overhead * elapsed_ns as f64
+    elapsed_ns >= JUDGED_FROM_NS && sums.exceed_overhead(elapsed_ns)
 }
 
 /// Returns the wall clocks of the running thread, which are all 0 if they are not measured.

@@ -6,13 +6,13 @@
 //! returns at once.
 //!
 //! A trace has a limit for its overhead, as a share of one core. The hook measures its own time, and ends the
-//! trace when that exceeds the share, or when enough calls were traced.
+//! trace when that exceeds the share, or when enough calls were traced. Several traces can share one limit.
 
 mod hook;
 mod tracer;
 
 pub(crate) use hook::{logged, restart};
-pub(crate) use tracer::{Ended, Limits, Sums, Tracer};
+pub(crate) use tracer::{Ended, Group, Limits, Sums, Tracer};
 
 use magnus::{Ruby, Value};
 

@@ -1,8 +1,10 @@
 //! The state of a trace.
 
 use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
-use profiler_core::trace::{FinishedCalls, OpenCalls, Tally};
+use profiler_core::trace::{Durations, FinishedCalls, OpenCalls, Tally};
 
 /// Why a trace has ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +18,51 @@ pub(crate) enum Ended {
 }
 
 /// When a trace ends by itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Limits {
     /// The number of calls; `u64::MAX` for any number.
     pub(crate) calls: u64,
-    /// The share of one core that the hook may take.
+    /// The share of one core that the hooks of the group may take.
     pub(crate) overhead: f64,
+    /// The traces that share that limit.
+    pub(crate) group: Group,
+}
+
+/// The number of durations that each trace of a group keeps one by one, and of its open calls. A group of a hundred thus
+/// takes 23 MB.
+const EXACT_IN_GROUP: usize = 1 << 13;
+const OPEN_IN_GROUP: usize = 1 << 10;
+
+/// Traces that share one limit for their overhead.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// The number of traces.
+    pub(crate) size: usize,
+    /// The time that the hooks of all of them have taken, ns.
+    own_ns: Arc<AtomicU64>,
+}
+
+impl Group {
+    /// Creates a group of so many traces.
+    pub(crate) fn new(size: usize) -> Self {
+        Self { size, own_ns: Arc::default() }
+    }
+
+    fn open_calls(&self) -> OpenCalls {
+        if self.size > 1 {
+            OpenCalls::with_room_for(OPEN_IN_GROUP)
+        } else {
+            OpenCalls::default()
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        if self.size > 1 {
+            Tally::of(Durations::exact_up_to(EXACT_IN_GROUP))
+        } else {
+            Tally::default()
+        }
+    }
 }
 
 /// The sums of a trace, which the hook updates.
@@ -53,6 +94,22 @@ pub(crate) struct Sums {
     pub(crate) on_raise: u64,
 }
 
+impl Sums {
+    /// Adds time that a hook has taken.
+    pub(crate) fn took(&mut self, ns: u64) {
+        self.own_ns += ns;
+        self.limits.group.own_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// Returns whether the group takes more than its limit, and this trace more than an equal part of it. So those that
+    /// take the most end, and the others continue.
+    pub(crate) fn exceed_overhead(&self, elapsed_ns: u64) -> bool {
+        let limit_ns = self.limits.overhead * elapsed_ns as f64;
+        let Group { size, own_ns } = &self.limits.group;
+        own_ns.load(Ordering::Relaxed) as f64 > limit_ns && self.own_ns as f64 * *size as f64 > limit_ns
+    }
+}
+
 /// A trace of one method. It is never freed, because the VM can call the hook as long as the TracePoints
 /// exist; its sums are.
 #[derive(Debug)]
@@ -65,8 +122,8 @@ impl Tracer {
     /// Creates a trace that has not begun.
     pub(crate) fn new(limits: Limits, return_lines: Vec<u32>, has_one_line: bool) -> &'static Self {
         let sums = Sums {
-            open: OpenCalls::default(),
-            tally: Tally::default(),
+            open: limits.group.open_calls(),
+            tally: limits.group.tally(),
             finished: None,
             limits,
             return_lines,

@@ -1,6 +1,6 @@
 //! The durations of the calls of a method: each one, or from a certain number on, their distribution.
 
-/// The largest number of durations that are kept one by one: 1 MB.
+/// The largest number of durations that are kept one by one, unless fewer are requested: 1 MB.
 const MOST_EXACT: usize = 1 << 17;
 /// The number of buckets in each power of two. The middle of a bucket is at most 0.4 % off.
 const PARTS: u64 = 128;
@@ -9,8 +9,8 @@ const FIRST_POWER: u32 = PARTS.trailing_zeros();
 /// The number of buckets for all durations of 64 bits.
 const BUCKETS: usize = ((64 - FIRST_POWER as usize) + 1) * PARTS as usize;
 
-/// Durations in nanoseconds. Percentiles are exact for the first 131,072 durations; after these, they are at
-/// most 0.4 % off.
+/// Durations in nanoseconds. Percentiles are exact for the first 131,072 durations, or for as many as requested;
+/// after these, they are at most 0.4 % off.
 #[derive(Debug)]
 pub struct Durations {
     exact: Vec<u64>,
@@ -19,6 +19,7 @@ pub struct Durations {
     total_ns: u64,
     shortest_ns: u64,
     longest_ns: u64,
+    most_exact: usize,
 }
 
 /// The durations between two powers of two.
@@ -34,25 +35,32 @@ pub struct Bucket {
 
 impl Default for Durations {
     fn default() -> Self {
+        Self::exact_up_to(MOST_EXACT)
+    }
+}
+
+impl Durations {
+    /// Creates an empty list whose percentiles are exact for so many durations.
+    #[must_use]
+    pub fn exact_up_to(most_exact: usize) -> Self {
         Self {
-            exact: Vec::with_capacity(MOST_EXACT),
+            exact: Vec::with_capacity(most_exact),
             buckets: vec![0; BUCKETS],
             count: 0,
             total_ns: 0,
             shortest_ns: u64::MAX,
             longest_ns: 0,
+            most_exact,
         }
     }
-}
 
-impl Durations {
     /// Adds a duration. Never allocates.
     pub fn add(&mut self, ns: u64) {
         self.count += 1;
         self.total_ns = self.total_ns.saturating_add(ns);
         self.shortest_ns = self.shortest_ns.min(ns);
         self.longest_ns = self.longest_ns.max(ns);
-        if self.exact.len() < MOST_EXACT {
+        if self.exact.len() < self.most_exact {
             self.exact.push(ns);
         }
         if let Some(bucket) = self.buckets.get_mut(bucket_of(ns)) {

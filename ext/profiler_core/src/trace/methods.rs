@@ -24,11 +24,12 @@ pub fn table(pattern: &str, methods: &[Summary], left_out: u64, columns: usize) 
     if !called.is_empty() {
         text.push_str("\n     calls      total     a call        p99    longest  method\n");
     }
+    let all_ended = called.iter().all(|it| it.ended.is_some());
     for it in &called {
         let times = if it.finished == 0 { [None; 4] } else { times_of(it).map(Some) };
         let times = times.map(|ns| format!("{:>10}", ns.map(duration).unwrap_or_default()));
         let raised = if it.raised > 0 { format!(", {} raised", count(it.raised)) } else { String::new() };
-        let early = if it.ended.is_some() { ", ended early" } else { "" };
+        let early = if it.ended.is_some() && !all_ended { ", ended early" } else { "" };
         let _ = writeln!(text, "{:>10} {}  {}{raised}{early}", count(it.calls), times.join(" "), it.name);
     }
     not_called(&mut text, &silent, columns);
@@ -113,7 +114,7 @@ Order#*: 9,004 calls of 2 methods in 2.00 s
 
      calls      total     a call        p99    longest  method
          4     400 ms     100 ms     400 ms     400 ms  Order#save, 2 raised
-     9,000    1.00 us       0 ns    1.00 us    1.00 us  Order#id, ended early
+     9,000       1 us          0       1 us       1 us  Order#id, ended early
 
 not called: Order#cancel
 

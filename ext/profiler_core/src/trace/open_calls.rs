@@ -2,7 +2,7 @@
 
 use crate::record::WallTimes;
 
-/// The largest number of calls that can be open at once.
+/// The largest number of calls that can be open at once, unless fewer are requested.
 const MOST: usize = 1 << 14;
 
 /// A call that has begun.
@@ -26,18 +26,25 @@ pub struct OpenCall {
 #[derive(Debug)]
 pub struct OpenCalls {
     calls: Vec<OpenCall>,
+    most: usize,
 }
 
 impl Default for OpenCalls {
     fn default() -> Self {
-        Self { calls: Vec::with_capacity(MOST) }
+        Self::with_room_for(MOST)
     }
 }
 
 impl OpenCalls {
+    /// Creates a list that can hold so many calls.
+    #[must_use]
+    pub fn with_room_for(most: usize) -> Self {
+        Self { calls: Vec::with_capacity(most), most }
+    }
+
     /// Adds a call. Returns false if too many are open.
     pub fn enter(&mut self, call: OpenCall) -> bool {
-        let has_room = self.calls.len() < MOST;
+        let has_room = self.calls.len() < self.most;
         if has_room {
             self.calls.push(call);
         }

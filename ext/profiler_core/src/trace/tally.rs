@@ -50,8 +50,16 @@ pub struct Tally {
 
 impl Default for Tally {
     fn default() -> Self {
+        Self::of(Durations::default())
+    }
+}
+
+impl Tally {
+    /// Creates sums without calls, which add up durations in `durations`.
+    #[must_use]
+    pub fn of(durations: Durations) -> Self {
         Self {
-            durations: Durations::default(),
+            durations,
             parts: WallTimes::default(),
             raised: 0,
             began_before: 0,
@@ -62,9 +70,7 @@ impl Default for Tally {
             other_classes: 0,
         }
     }
-}
 
-impl Tally {
     /// Adds a call that ended at these clocks. Never allocates.
     pub fn add(&mut self, call: &OpenCall, now_ns: u64, walls: &WallTimes, end: End) {
         let ns = now_ns.saturating_sub(call.began_ns);
