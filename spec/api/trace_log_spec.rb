@@ -120,6 +120,22 @@ RSpec.describe "Profiler.trace with a log of calls" do
     expect(report.last).to eq "ArgumentError: Cart#short is written on one line, so there are no lines to follow"
   end
 
+  it "is a marker of running sessions, and lets the flight recorder save what came before" do
+    report = report_of(<<~RUBY)
+      without = error { Profiler.trace("Order#slow", save: true) { } }
+      recorder = Profiler.flight_recorder(out: #{in_box("flights").inspect}, minutes: 0.1)
+      burn(20)
+      session = Profiler.start(mode: :cpu, timeline: true)
+      Profiler.trace("Order#slow", when: "ms > 20", save: true) { order.slow(0.03); order.slow(0) }
+      wait_for { recorder.saved == 1 }
+      reason = Dir[#{in_box("flights/*").inspect}].map { |file| Profiler::Profile.load(file).meta[:metadata]["saved"] }
+      recorder.stop
+      print_json(without: without, markers: session.stop.markers.map { |it| [it.name, it.duration.between?(30_000_000, 5_000_000_000)] }, reason: reason)
+    RUBY
+    expect(report[:without]).to eq "ArgumentError: save: true needs a flight recorder in this process: see Profiler.flight_recorder"
+    expect(report).to include(markers: [["Order#slow", true]], reason: [match(/\AOrder#slow took \d.* ms, .* ms waiting\z|\AOrder#slow took \d.* ms\z/)])
+  end
+
   it "refuses what is no condition, and says why" do
     errors = report_of(<<~'RUBY')
       texts = ["", "ms >", "ms > x", "ms + 1", "5 > ms", "(ms > 1", "ms > 1)", "ms > 1 ms", "`id`", "and", "ms == \u0000", "ms > 1" * 300, "(" * 100 + "ms", "not " * 100 + "ms", 5]

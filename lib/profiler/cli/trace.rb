@@ -25,7 +25,7 @@ module Profiler
         A * stands for any characters: each such method that the class itself defines is traced, and has a line of its own in the
         result. All of them together may take --max-overhead; --limit is for each.
 
-        With --args, --return, --show, --lines or --when, it also prints a line for each call, at most 100 a second. Values are shown
+        With --args, --return, --show, --lines, --save or --when, it also prints a line for each call, at most 100 a second. Values are shown
         as their classes and sizes, unless --show names them. A condition compares ms, running_ms, waiting_ms, gvl_ms, gc_ms,
         raised, returned (names of classes), arguments and labels with numbers and 'texts'; it has and, or, not and ( ).
       TEXT
@@ -53,6 +53,7 @@ module Profiler
         parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result") { |names| @options[:show] = names }
         parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
         parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
+        parser.on("--save", "have the flight recorder of the process save its minutes for each of these calls") { @options[:save] = true }
         attach_option(parser)
         parser.on("--json", "print JSON; times are nanoseconds") { @json = true }
       end

@@ -18,6 +18,9 @@ module Profiler
     # * +show+: an Array of names of arguments whose values are shown; +result+ stands for the result
     # * +when+: a {Condition} such as <tt>"ms > 200 and user_id == 7"</tt>, with which the limit of the trace counts logged calls
     # * +lines+: true to have the lines that the call ran, after the line of the call
+    # * +save+: true to have the flight recorder save its minutes
+    #
+    # In running sessions, each of these calls is a marker, too.
     #
     # Its TracePoints run Ruby code in the traced method's thread, with exceptions of other threads deferred. It takes some
     # microseconds a call, which count as overhead of the trace.
@@ -35,7 +38,7 @@ module Profiler
       private_constant :MOST, :A_SECOND, :RESULT, :CALLER, :Begun, :LARGEST
 
       # The options that a log has, with their defaults.
-      DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false }.freeze
+      DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false, save: false }.freeze
 
       # @param options [Hash{Symbol => Object}] as {Profiler.trace} has them
       # @return [Log, nil] nil if none is wanted
@@ -53,7 +56,7 @@ module Profiler
       # @return [Integer] the number of calls that were not logged, as there were too many in a second
       attr_reader :dropped
 
-      def initialize(target, tracer, limit, args:, returns:, show:, when:, lines:)
+      def initialize(target, tracer, limit, args:, returns:, show:, when:, lines:, save:)
         condition = binding.local_variable_get(:when)
         @target = target
         @tracer = tracer
@@ -66,6 +69,7 @@ module Profiler
         @returns ||= show.any? { |name| name.to_s == RESULT }
         @condition = condition && Condition.new(condition)
         @with_steps = flag("lines", lines)
+        @flight = flight if flag("save", save)
         @lines = []
         @logged = @dropped = @second = @in_second = 0
         # Calls of each fiber that have begun: a variable of the fiber, which goes with it.
@@ -109,6 +113,10 @@ module Profiler
         return value if true.equal?(value) || false.equal?(value)
 
         raise ArgumentError, "#{name}: #{value.inspect} is not allowed (allowed: true, false)"
+      end
+
+      def flight
+        Flight.current or raise ArgumentError, "save: true needs a flight recorder in this process: see Profiler.flight_recorder"
       end
 
       def names(show)
@@ -200,6 +208,8 @@ module Profiler
         return if too_many?
 
         write([line(event, facts, begun.arguments, caller), *begun.steps&.lines(@source)])
+        Native.mark(@target.name, clock - times.first)
+        @flight&.save_soon("#{@target.name} took #{facts.duration}")
         :last if @limit && (@logged += 1) >= @limit
       end
 
