@@ -5,7 +5,12 @@ require_relative "job_queue"
 
 # Runs all specs: each file in a process of its own, several at once. Then it runs the examples that compare with clocks
 # (+:timed+), one after another, while nothing else runs. It ends with one summary, in RSpec's own words.
+#
+# The specs that run at once make the machine busy, beside a compiler that shares it. So up to {MOST_AGAIN} of their examples that
+# failed run again, alone, and that is printed. None does whose child died, and none with SPEC_STRICT=1.
 class SpecRun
+  MOST_AGAIN = 6
+  DEATH = /\[BUG\]|SIG(SEGV|ABRT|BUS|ILL)|panicked/.freeze
   STATUS = ".rspec_status" # RSpec keeps there what each example took
   UNKNOWN = 0.8 # seconds of an example that has not run yet
 
@@ -23,6 +28,7 @@ class SpecRun
     @output = output
     @examples = []
     @retries = []
+    @again = []
   end
 
   # @return [Boolean] whether all passed
@@ -43,7 +49,43 @@ class SpecRun
     @output.puts "#{ids.size} examples in #{jobs.size} files, #{JobQueue::SLOTS} at once; seed #{@seed}" \
                  "#{"; beside them #{@others.map(&:name).join(", ")}" unless @others.empty?}"
     more = @listed.fetch(:timed, []).sum { |id| seconds(id) }
-    JobQueue.new(jobs + @others, what: "files", more: more, output: @output).run { |job| ended(job) }
+    again(JobQueue.new(jobs + @others, what: "files", more: more, output: @output).run { |job| ended(job) })
+  end
+
+  # Runs the failed examples again, one after another.
+  #
+  # @param failed [Array<Job>]
+  # @return [Array<Job>] those that still failed
+  def again(failed)
+    examples = @examples.select { |example| example["status"] == "failed" }
+    lasting = examples.any? { |example| example.dig("exception", "message").to_s.match?(DEATH) }
+    return failed if ENV["SPEC_STRICT"] == "1" || examples.empty? || examples.size > MOST_AGAIN || lasting
+
+    ids = examples.map { |example| example["id"] }
+    @output.puts "#{count(ids.size, "example")} again, alone"
+    job = spec_job("examples again", ids, *ids)
+    JobQueue.new([job], slots: 1, what: "runs", output: @output).run { |run| @output.puts run.output unless run.passed }
+    passed = read(job.env["SPEC_RESULT"]).select { |example| example["status"] == "passed" }
+    replace(passed)
+    failed.reject { |it| only_failed_in?(it, passed.map { |example| example["id"] }) }
+  end
+
+  def replace(passed)
+    ids = passed.map { |example| example["id"] }
+    @again += passed.map { |example| example["full_description"] }
+    @examples = @examples.reject { |example| ids.include?(example["id"]) } + passed
+  end
+
+  # Returns whether a job failed in these examples alone.
+  def only_failed_in?(job, ids)
+    file = job.env&.fetch("SPEC_RESULT") or return false
+    return false unless File.size?(file)
+
+    result = JSON.parse(File.read(file))
+    failed = result.fetch("examples").select { |example| example["status"] == "failed" }.map { |example| example["id"] }
+    result.dig("summary", "errors_outside_of_examples_count").to_i.zero? && failed.any? && (failed - ids).empty?
+  rescue JSON::ParserError
+    false
   end
 
   def timed(ids)
@@ -102,7 +144,7 @@ class SpecRun
     failures = counts.fetch("failed", 0)
     parts = [count(@examples.size, "example"), count(failures, "failure"), *("#{counts["pending"]} pending" if counts["pending"])]
     @output.puts "", format("Finished in %d minutes %d seconds, seed %s", *seconds.divmod(60), @seed), parts.join(", "),
-                 "timed: #{@retries.size} measured again"
+                 "timed: #{@retries.size} measured again", "untimed: #{@again.size} passed alone", *@again.map { |it| "  #{it}" }
     @examples.select { |example| example["status"] == "failed" }.each { |entry| @output.puts "rspec #{entry["id"]} # #{entry["full_description"]}" }
     @output.puts "#{count(missing.size, "example")} did not run:", missing if missing.any?
     @output.puts "failed: #{@failed.map(&:name).join(", ")}" if @failed.any?

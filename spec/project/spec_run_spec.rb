@@ -27,6 +27,19 @@ RSpec.describe "The run of all specs" do
     expect(result.code).to eq(0)
   end
 
+  it "runs a failed example again, alone, but none whose child died, and none with SPEC_STRICT=1" do
+    # Passes the second time.
+    flaky = ->(name) { "it('#{name}') { first = !File.exist?('#{name}'); File.write('#{name}', ''); expect(first ? '%s' : 'fine').to eq('fine') }" }
+    result = run_specs({ "one" => format(flaky["recovers"], "busy"), "two" => "it('passes') { }" })
+    expect([result.code, result.out]).to match([0, a_string_including("2 examples, 0 failures", "untimed: 1 passed alone", "  one recovers")])
+    FileUtils.rm_r(in_box("spec"))
+    result = run_specs({ "three" => format(flaky["dies"], "killed by SIGSEGV") })
+    expect([result.code, result.out]).to match([1, a_string_including("1 example, 1 failure", "untimed: 0 passed alone", "failed: ./spec/three_spec.rb")])
+    FileUtils.rm_r(in_box("spec"))
+    result = run_specs({ "four" => format(flaky["strict"], "busy") }, strict: "1")
+    expect([result.code, result.out]).to match([1, a_string_including("1 example, 1 failure")])
+  end
+
   it "fails where an example fails, in whichever process" do
     result = run_specs({ "one" => "it('passes') { }", "two" => "it('fails') { expect(1).to eq(2) }" })
     expect(result.out).to include("2 examples, 1 failure", "rspec ./spec/two_spec.rb[1:1] # two fails", "expected: 2", "failed: ./spec/two_spec.rb")
