@@ -240,8 +240,7 @@ module Profiler
     # @raise [Unsupported] if this process cannot be profiled
     def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD, **log, &block)
       ensure_supported
-      trace = MethodTrace.begin(method, limit: limit, max_overhead: max_overhead, **log)
-      block ? trace.during(&block) : trace
+      MethodTrace.open(method, limit: limit, max_overhead: max_overhead, **log, &block)
     end
 
     # Counts every object that the block allocates on its own thread. It is meant for tests; {run} with <tt>mode:

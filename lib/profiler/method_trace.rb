@@ -20,9 +20,22 @@ module Profiler
     @running = {}.compare_by_identity
 
     class << self
-      # @api private
+      # Begins a trace, and ends it after the block, if there is one. An exception of another thread, which may come at any
+      # instant, leaves no trace that nobody can end.
+      #
       # @return [MethodTrace, Group]
       # @see Profiler.trace
+      # @api private
+      def open(method, **options, &block)
+        trace = nil
+        Thread.handle_interrupt(Object => :never) { trace = self.begin(method, **options) }
+        opened = block ? trace.during(&block) : trace
+      ensure
+        trace&.stop if block || !opened
+      end
+
+      # @return [MethodTrace, Group]
+      # @api private
       def begin(method, limit:, max_overhead:, **log)
         check(limit, max_overhead)
         options = { limit: limit, max_overhead: max_overhead, **log }
@@ -131,13 +144,15 @@ module Profiler
     #
     # @return [self]
     def stop
-      @tracer._end
-      @log&.disable
-      watch, @watch = @watch, nil
-      watch&.discard
-      self
-    ensure
-      MethodTrace.over(self)
+      Thread.handle_interrupt(Object => :never) do
+        @tracer._end
+        @log&.disable
+        watch, @watch = @watch, nil
+        watch&.discard
+        self
+      ensure
+        MethodTrace.over(self)
+      end
     end
 
     # Returns whether calls are still traced. A trace ends by itself at its limit of calls or of overhead.

@@ -165,6 +165,23 @@ RSpec.describe "Profiler.trace" do
     expect(ended.compact.keys).to eq(["Order#quick"])
   end
 
+  it "leaves no hook where exceptions of other threads end it at any instant" do
+    left = JSON.parse(run(<<~'RUBY'))
+      class Order; 6.times { |number| class_eval("def m#{number} = #{number}") }; end
+      order = Order.new
+      Profiler.trace("Order#*") { } # loads the code
+      100.times do |round|
+        traced = Thread.new { loop { Profiler.trace("Order#*") { order.m1 } } }
+        sleep(rand / 500)
+        traced.report_on_exception = false
+        round.odd? ? traced.kill : traced.raise(IOError)
+        traced.join rescue nil
+      end
+      print_json([ObjectSpace.each_object(TracePoint).count(&:enabled?), Profiler.running?])
+    RUBY
+    expect(left).to eq([0, false])
+  end
+
   it "ends its copy in a forked child, and counts no call of it" do
     calls = JSON.parse(run(<<~'RUBY'))
       order = Order.new

@@ -68,7 +68,7 @@ module Profiler
       #
       # @return [self]
       def stop
-        @traces.reverse_each(&:stop) # what the first one measures is for all
+        Thread.handle_interrupt(Object => :never) { @traces.reverse_each(&:stop) } # what the first one measures is for all
         self
       end
 
