@@ -10,8 +10,8 @@ module Profiler
   #   use Profiler::Pprof, token: ENV["PROFILER_TOKEN"]                               # as a middleware, at +/debug/pprof+
   #
   # <tt>/profile?seconds=N</tt>, <tt>/wall?seconds=N</tt> and <tt>/allocs?seconds=N</tt> are recorded while the client waits,
-  # each by a session of its own. +/heap+ contains what a continuous session with that mode tracks. +/threads+ and +/metrics+
-  # are text.
+  # each by a session of its own. +/heap+ contains what a continuous session with that mode tracks. +/memory+, +/threads+ and
+  # +/metrics+ are text.
   #
   # Unauthorized clients get the 404 that Rack or Rails sends for an unknown path, or from the middleware, the app's own
   # response. Without +permit+ and +token+, only requests from this machine are authorized, in development.
@@ -95,7 +95,7 @@ module Profiler
       @sessions = Sessions.new(concurrency)
       @losses = Losses.new("a request for a profile failed")
       # Everything is loaded now, because loading during a request could be interrupted halfway.
-      [Answer, Client, Index, Metrics, Middleware, Query, Threads, (Continuous if defined?(Session))]
+      [Answer, Client, Index, Ledger, Metrics, Middleware, Query, Threads, (Continuous if defined?(Session))]
     end
 
     def call(env)
@@ -147,6 +147,7 @@ module Profiler
       when "/threads" then Answer.text(200, head ? "" : Threads.text)
       when "/metrics" then Answer.metrics(head ? "" : Metrics.text)
       when "/heap" then heap(env, head)
+      when "/memory" then memory(env, head)
       else
         kind = KINDS[path]
         kind ? record(env, path, kind, head) : Answer.text(404, "unknown path (allowed: #{Index::PATHS.keys.join(", ")})")
@@ -191,6 +192,18 @@ module Profiler
 
       profile = @sessions.hold { continuous.live_objects }
       profile ? Answer.file("/heap", encode(profile, "heap")) : Answer.text(404, NO_HEAP)
+    end
+
+    # Serves where the memory of this process is.
+    def memory(env, head)
+      query = Query.new(env["QUERY_STRING"])
+      owners, json = query.flag("owners"), query.flag("json")
+      demand_support
+      return json ? Answer.json("") : Answer.text(200, "") if head
+
+      wait_on_purpose(env)
+      ledger = @sessions.hold { Profiler.memory(owners: owners) }
+      json ? Answer.json(ledger.to_json) : Answer.text(200, ledger.to_s)
     end
 
     def demand_support

@@ -10,10 +10,11 @@ module Profiler
       TEXT = { "content-type" => "text/plain; charset=utf-8", **NOSNIFF }.freeze
       PAGE = { "content-type" => "text/html; charset=utf-8", "content-security-policy" => "default-src 'none'; style-src 'unsafe-inline'",
                **NOSNIFF }.freeze
+      JSON = { "content-type" => "application/json", **NOSNIFF }.freeze
       METRICS = { "content-type" => "text/plain; version=0.0.4; charset=utf-8", **NOSNIFF }.freeze
       # Go's tools print the text of an error that has it.
       ERROR = { "x-go-pprof" => "1" }.freeze
-      private_constant :NOSNIFF, :FILE, :TEXT, :PAGE, :METRICS, :ERROR
+      private_constant :NOSNIFF, :FILE, :TEXT, :PAGE, :JSON, :METRICS, :ERROR
 
       class << self
         # @param path [String] of the request
@@ -25,6 +26,8 @@ module Profiler
         end
 
         def page(html) = whole(200, PAGE, html)
+
+        def json(text) = whole(200, JSON, text)
 
         def metrics(text) = whole(200, METRICS, text)
 

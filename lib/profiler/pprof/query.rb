@@ -2,7 +2,7 @@
 
 module Profiler
   class Pprof
-    # The query of a request: +seconds+ and +debug+. Other parameters are ignored.
+    # The query of a request: +seconds+, +debug+, +owners+ and +json+. Other parameters are ignored.
     class Query
       LONGEST = 40
       private_constant :LONGEST
@@ -36,6 +36,16 @@ module Profiler
         return if [nil, "", "0"].include?(value("debug"))
 
         raise ArgumentError, "debug: only pprof is served, not text (allowed: 0). go tool pprof and profiler report show it as text"
+      end
+
+      # @param name [String]
+      # @return [Boolean] false where it is not given
+      # @raise [ArgumentError]
+      def flag(name)
+        text = value(name)
+        return text == "1" if [nil, "0", "1"].include?(text)
+
+        raise ArgumentError, "#{name}: #{text[0, LONGEST].inspect} is not allowed (allowed: 0, 1)"
       end
 
       private

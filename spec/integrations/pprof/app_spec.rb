@@ -34,7 +34,7 @@ RSpec.describe "Profiler::Pprof" do
     text = ["1", "text/plain; charset=utf-8", "UTF-8"]
     expect(answers).to eq(bad: [[400, *text]], unknown: [[404, *text]], methods: [[405, *text]], allow: "GET, HEAD", open: [0, 0], said: [
       "seconds: \"0\" is not an Integer from 1 to 20\n", "debug: only pprof is served, not text (allowed: 0). go tool pprof and profiler report show it as text\n",
-      "heap: is a snapshot, so seconds: does not apply\n", "unknown path (allowed: /profile, /wall, /allocs, /heap, /threads, /metrics)\n"
+      "heap: is a snapshot, so seconds: does not apply\n", "unknown path (allowed: /profile, /wall, /allocs, /heap, /memory, /threads, /metrics)\n"
     ])
   end
 
@@ -42,11 +42,26 @@ RSpec.describe "Profiler::Pprof" do
     took, answers = run_json(<<~'RUBY')
       app = pprof(token: TOKEN)
       before = now
-      answers = %w[/ /profile /wall /allocs /heap /threads /metrics].map { |it| get(app, it, **BEARER, REQUEST_METHOD: "HEAD").then { |status, _headers, body| [status, body] } }
+      answers = %w[/ /profile /wall /allocs /heap /memory /threads /metrics].map { |it| get(app, it, **BEARER, REQUEST_METHOD: "HEAD").then { |status, _headers, body| [status, body] } }
       print_json([(now - before) / 1e9, answers])
     RUBY
     expect(took).to be < 5
-    expect(answers).to eq([[200, []]] * 4 + [[404, []]] + [[200, []]] * 2)
+    expect(answers).to eq([[200, []]] * 4 + [[404, []]] + [[200, []]] * 3)
+  end
+
+  it "serves where the memory of the process is, with owners on request" do
+    text, json, owners, wrong, open = run_json(<<~'RUBY')
+      app = pprof(token: TOKEN)
+      body = ->(query) { get(app, "/memory", query, **BEARER).then { |status, headers, parts| [status, headers["content-type"], parts.join] } }
+      kept = Array.new(20_000) { |number| "a text of its own #{number}" * 4 }
+      print_json([body[""], body["json=1"], body["json=1&owners=1"], body["owners=yes"], [*open_now, kept.size]])
+    RUBY
+    expect(text).to match([200, "text/plain; charset=utf-8", match(/resident|RSS/i)])
+    expect(json.first(2)).to eq([200, "application/json"])
+    expect(JSON.parse(json.last)).to include("rss" => be > 10_000_000, "kinds" => be_any)
+    expect(JSON.parse(owners.last).dig("snapshot", "owners").map { |owner| owner["name"] }).to include("String")
+    expect(wrong).to eq([400, "text/plain; charset=utf-8", "owners: \"yes\" is not allowed (allowed: 0, 1)\n"])
+    expect(open.first(2)).to eq([0, 0])
   end
 
   it "checks its options" do

@@ -86,7 +86,7 @@ RSpec.describe "Profiler::Pprof in Puma" do
 
   it "answers nobody else, with the bytes of an unknown path" do
     puma(TOKEN: token, MIDDLEWARE: "1") do |port|
-      ["", "/", "/profile", "/profile?seconds=1", "/heap", "/threads", "/metrics", "/nothing"].each do |path|
+      ["", "/", "/profile", "/profile?seconds=1", "/heap", "/memory", "/threads", "/metrics", "/nothing"].each do |path|
         expect(raw(port, "/debug/pprof#{path}")).to eq(raw(port, "/other/paths#{path}").sub("/other/paths", "/debug/pprof"))
         expect(raw(port, "/inside#{path}")).to eq(raw(port, "/beside#{path}").sub("/beside", "/inside"))
       end
