@@ -69,6 +69,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
       before, after = Array.new(2) { get(app, "profile=cpu", "/orders/\#{_1}")[1]["x-profiler-result"] }
       objects = get(app, "profile=allocations", "/orders/3")[1]["x-profiler-result"]
       _, headers, page = get(app, "profile=compare&before=\#{before}&after=\#{after}")
+      page[0].force_encoding("UTF-8") # a body is bytes
       said = ->(query) { get(app, "profile=compare&\#{query}")[2][0][%r{<p class="problem"[^>]*>(.*?)</p>}, 1] }
       print_json(page: page[0][/<script type="application.json" id="facts">([^<]*)/, 1], policy: headers["content-security-policy"], ids: [before, after],
                  none: said[""], one: said["before=\#{before}"], gone: said["before=\#{before}&after=20270101T000119.000-1-00000000.pb.gz"],
