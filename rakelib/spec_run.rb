@@ -9,7 +9,7 @@ require_relative "job_queue"
 # The specs that run at once make the machine busy, beside a compiler that shares it. So up to {MOST_AGAIN} of their examples that
 # failed run again, alone, and that is printed. None does whose child died, and none with SPEC_STRICT=1.
 class SpecRun
-  MOST_AGAIN = 6
+  MOST_AGAIN = 10
   DEATH = /\[BUG\]|SIG(SEGV|ABRT|BUS|ILL)|panicked/.freeze
   STATUS = ".rspec_status" # RSpec keeps there what each example took
   UNKNOWN = 0.8 # seconds of an example that has not run yet
