@@ -32,7 +32,7 @@ RSpec.describe "Windows of a process whose clock is set" do
     Preloaded.env("stepped_clock").merge("STEPPED_CLOCK" => in_box("clock"))
   end
 
-  it "have the time of the clock at their end, so each arrives that ends while the clock is right" do
+  it "have the time of the clock at their end, so each arrives that ends while the clock is right", :timed do
     PyroscopeServer.open(rate: nil) do |server|
       result = run_json(<<~RUBY, env: clock_env)
         set_clock(-#{2 * hour})
@@ -49,6 +49,7 @@ RSpec.describe "Windows of a process whose clock is set" do
         print_json(flushed: flushed, stopped: session.stop, counts: @sink.counts, windows: @windows)
       RUBY
       expect(result).to include(flushed: true, stopped: true)
+      # On a busy machine, a window can also end while the clock is wrong.
       expect(result[:counts]).to include(delivered: 2, lost: 0)
       result[:windows].each { |started, lasted, _cpu, right| expect(started + lasted).to be_within(1).of(right) }
       expect(server.profiles.sum { |profile| profile.pprof.total("cpu") }).to eq(result[:windows].sum { |entry| entry[2] })
