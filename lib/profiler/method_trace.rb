@@ -106,7 +106,7 @@ module Profiler
       @target = target
       @name = target.name
       @tracer = Tracer._new((limit unless log[:when]), max_overhead.to_f, target.return_lines, target.one_line?, size, sibling&.tracer)
-      @log = Log.of(log, target, @tracer, limit)
+      @log = Log.of(log, target, @tracer, limit, sibling&.written || [])
     end
 
     # @api private
@@ -125,6 +125,9 @@ module Profiler
 
     # @api private
     attr_reader :tracer
+
+    # @api private
+    def written = @log&.lines
 
     # @api private
     # @return [RubyVM::InstructionSequence] the code of the method

@@ -120,6 +120,16 @@ RSpec.describe "Profiler.trace with a log of calls" do
     expect(report.last).to eq "ArgumentError: Cart#short is written on one line, so there are no lines to follow"
   end
 
+  it "has the calls of all methods of a pattern in their order" do
+    logged, json = report_of(<<~'RUBY')
+      trace = Profiler.trace("Order#*", args: true, max_overhead: 1, when: "number > 0") { [1, 0, 2].each { |number| order.outer(number) rescue nil } }
+      json = trace.to_h
+      print_json([trace.log.map { |line| line[/Order#\w+\(.*?\)/] }, [json[:log].size, json[:methods].any? { |it| it.key?(:log) }]])
+    RUBY
+    expect(logged).to eq(%w[Order#inner Order#outer Order#inner Order#outer].map { |name| "#{name}(number: Integer)" })
+    expect(json).to eq([4, false])
+  end
+
   it "is a marker of running sessions, and lets the flight recorder save what came before" do
     report = report_of(<<~RUBY)
       without = error { Profiler.trace("Order#slow", save: true) { } }

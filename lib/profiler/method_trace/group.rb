@@ -78,23 +78,25 @@ module Profiler
       # @return [Integer] the number of calls that have begun
       def calls = @traces.sum(&:calls)
 
-      # Removes and returns lines of the logs: see {MethodTrace#log}.
+      # Removes and returns lines of the log that all methods share: see {MethodTrace#log}.
       #
       # @param most [Integer]
       # @return [Array<String>]
-      def log(most = 1_000)
-        @traces.each_with_object([]) { |trace, lines| lines.concat(trace.log(most - lines.size)) if lines.size < most }
-      end
+      def log(most = 1_000) = @traces.first.log(most)
 
       # @api private
       # @return [Array<String>] names in the condition that are an argument of none of the methods
       def labels = @traces.map(&:labels).inject(:&)
 
-      # Returns what each trace knows: +methods+ has the {MethodTrace#to_h} of each, and +left_out+ is the number of methods that
-      # cannot be traced.
+      # Returns what each trace knows: +methods+ has the {MethodTrace#to_h} of each without its +log+, which they share, and
+      # +left_out+ is the number of methods that cannot be traced.
       #
       # @return [Hash{Symbol => Object}]
-      def to_h = { name: @name, calls: calls, left_out: @left_out, methods: @traces.map(&:to_h) }
+      def to_h
+        methods = @traces.map(&:to_h)
+        log = methods.first.slice(:log)
+        { name: @name, calls: calls, left_out: @left_out, methods: methods.map { |method| method.reject { |key, _| key == :log } }, **log }
+      end
 
       # @param columns [Integer]
       # @return [String] a line for each method

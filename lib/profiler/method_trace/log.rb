@@ -41,22 +41,27 @@ module Profiler
       DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false, save: false }.freeze
 
       # @param options [Hash{Symbol => Object}] as {Profiler.trace} has them
+      # @param written [Array<String>] the lines so far, of all methods that are logged together
       # @return [Log, nil] nil if none is wanted
       # @raise [ArgumentError]
-      def self.of(options, target, tracer, limit)
+      def self.of(options, target, tracer, limit, written)
         unknown = options.keys - DEFAULTS.keys
         raise ArgumentError, "unknown keyword: #{unknown.first.inspect} (allowed: limit, max_overhead, #{DEFAULTS.keys.join(", ")})" if unknown.any?
 
-        new(target, tracer, limit, **DEFAULTS, **options) if wanted?(options)
+        new(target, tracer, limit, written, **DEFAULTS, **options) if wanted?(options)
       end
 
       # Returns whether these options ask for a log.
       def self.wanted?(options) = options.values.any? { |value| ![nil, false, []].include?(value) }
 
+      # @api private
+      # @return [Array<String>] the lines that were not taken
+      attr_reader :lines
+
       # @return [Integer] the number of calls that were not logged, as there were too many in a second
       attr_reader :dropped
 
-      def initialize(target, tracer, limit, args:, returns:, show:, when:, lines:, save:)
+      def initialize(target, tracer, limit, written, args:, returns:, show:, when:, lines:, save:)
         condition = binding.local_variable_get(:when)
         @target = target
         @tracer = tracer
@@ -70,7 +75,7 @@ module Profiler
         @condition = condition && Condition.new(condition)
         @with_steps = flag("lines", lines)
         @flight = flight if flag("save", save)
-        @lines = []
+        @lines = written
         @logged = @dropped = @second = @in_second = 0
         # Calls of each fiber that have begun: a variable of the fiber, which goes with it.
         @key = :"profiler log #{object_id}"
@@ -104,7 +109,7 @@ module Profiler
       # @return [Array<String>]
       def take(most) = @lines.shift(most)
 
-      # @return [Array<String>] the lines that were not taken
+      # @return [Array<String>] a copy of these
       def to_a = @lines.dup
 
       private
