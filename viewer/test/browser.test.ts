@@ -297,6 +297,45 @@ describe("the page", () => {
     }, hostile.htmlPath);
   });
 
+  it("shows no character that changes the writing direction, in any view, menu or attribute", async () => {
+    const hostile = await recorded("hostile.rb");
+    assert.match(JSON.stringify(hostile.facts.header), /\u202e/i, "the facts have what a program wrote");
+    await open(async (opened) => {
+      const { tab } = opened;
+      const harmful = () => tab.evaluate(() => {
+        const shown = [document.title];
+        for (const element of document.querySelectorAll("#app, #app *")) {
+          for (const { name, value } of element.attributes) shown.push(`${name}: ${value}`);
+          for (const node of element.childNodes) if (node.nodeType === Node.TEXT_NODE) shown.push(node.textContent!);
+        }
+        return shown.filter((it) => /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/.test(it));
+      });
+      const names = await tab.getByRole("tab").allTextContents();
+      assert.ok(names.length >= 7, names.join());
+      for (const name of names) {
+        await opened.show(name);
+        assert.deepEqual(await harmful(), [], name);
+        for (const by of await tab.getByRole("group", { name: "By" }).getByRole("button").all()) {
+          await by.click();
+          await opened.settle();
+          assert.deepEqual(await harmful(), [], `${name} ${await by.textContent()}`);
+        }
+      }
+      const openers = tab.locator(".filters button[aria-haspopup], .filters button[aria-expanded]");
+      const menus = await openers.count();
+      assert.ok(menus >= 3, `${menus} menus`);
+      for (let at = 0; at < menus; at++) {
+        await openers.nth(at).click();
+        await opened.settle();
+        assert.deepEqual(await harmful(), [], `menu ${at}`);
+        await tab.getByRole("checkbox").first().click();
+        await opened.settle();
+        assert.deepEqual(await harmful(), [], `a chip of menu ${at}`);
+        await tab.keyboard.press("Escape");
+      }
+    }, hostile.htmlPath);
+  });
+
   it("says what is wrong with damaged data", async () => {
     const damaged = `${page.file}.damaged.html`;
     writeFileSync(damaged, page.html.replace(/(id="profile">.{2000})[^<]*/, "$1"));

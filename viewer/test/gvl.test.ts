@@ -1,6 +1,7 @@
 // The tab of the GVL against the report of the same profile: who waited, and who held it.
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 
 import type { Browser } from "playwright-core";
@@ -112,6 +113,15 @@ describe("the tab of the GVL", () => {
       assert.ok(await opened.tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
       await opened.close();
     }
+  });
+
+  it("says from which Ruby on it has data, where all of its weights are 0", async () => {
+    const old = `${page.htmlPath}.old.html`;
+    writeFileSync(old, page.html.replace(/ruby: ruby 3\.3\.\d+/, "ruby: ruby 3.1.2"));
+    await Opened.using(browser, old, async (opened) => {
+      assert.match((await opened.tab.locator(".empty").textContent())!, /known from Ruby 3\.3 on\. This profile is of Ruby 3\.1\./);
+      assert.equal(await opened.tab.getByText("Nothing in the selection waited").count(), 0);
+    }, "view=gvl");
   });
 
   it("is not there where nobody waited", async () => {

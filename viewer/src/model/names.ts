@@ -124,7 +124,7 @@ const PLAIN = /^(?:[!-~](?:[ -~]*[!-~])?)?$/; // visible ASCII
 /** Returns a text on one line. Characters that are invisible or change the writing direction become spaces. */
 export function clean(text: string): string {
   if (PLAIN.test(text)) return text;
-  return text.replace(/[\p{Cc}\u2028\u2029\uFEFF\uFFFE\uFFFF\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu, " ").trim();
+  return text.replace(/[\p{Cc}\u2028\u2029\uFEFF\uFFFE\uFFFF\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu, " ").trim();
 }
 
 function compare(one: string, other: string): number {

@@ -67,8 +67,9 @@ function Search() {
         ref={input}
         id="search"
         type="search"
-        placeholder="Search functions (regular expression)"
+        placeholder="Search functions"
         aria-label="Search functions with a regular expression"
+        title="A regular expression (/)"
         autocomplete="off"
         spellcheck={false}
         onInput={typed}

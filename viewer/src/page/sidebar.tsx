@@ -10,7 +10,8 @@ import type { SampleType } from "../model/profile";
 import { amount, percent } from "../model/units";
 import { useApp } from "../state/context";
 import { delta, ratio, value } from "../compare/difference_words";
-import { isPart, isShown, pathOf, searchFor, selectionOf } from "../state/findings";
+import { boxOf, isPart, isShown, pathOf, searchFor, selectionOf } from "../state/findings";
+import { Breakable } from "../parts/breakable";
 import { copy } from "../parts/export";
 import { editorLink } from "../words/editor";
 import { brief, capital, typeWord } from "../words/words";
@@ -42,7 +43,7 @@ export function Sidebar() {
         {findings.length > 0 && <Notes notes={notes} />}
         <ul class="sentences">
           {facts.header.map((it) => (
-            <li key={it}>{it}</li>
+            <li key={it}>{clean(it)}</li>
           ))}
         </ul>
         <p class="muted version">profiler {facts.version}</p>
@@ -57,7 +58,7 @@ function Notes({ notes }: { notes: readonly Finding[] }) {
   return (
     <ul class="sentences notes">
       {notes.map((it) => (
-        <li key={it.text}>{capital(brief(clean(it.text)))}.</li>
+        <li key={it.text}><Breakable text={capital(brief(clean(it.text)))} />.</li>
       ))}
     </ul>
   );
@@ -108,12 +109,16 @@ function ChangesSidebar() {
               <button class="finding" aria-pressed={shown} onClick={() => store.put({ selection: { ...whole, search: shown ? "" : search }, view: { ...state.view, tab: "difference", zoom: [] } }, "")}>
                 <b class={`share ${it.after > it.before ? "is-more" : "is-less"}`}>{delta(it.before, it.after, false, type)}</b>
                 <span>
-                  {brief(name)}
+                  <Breakable text={brief(name)} />
                   <small>
                     {value(it.before, false, type)} before, {value(it.after, false, type)} after
                     {isKnown && !isSignificant(it) && ", can be chance"}
                   </small>
-                  {place !== "" && <small>{brief(place)}</small>}
+                  {place !== "" && (
+                    <small>
+                      <Breakable text={brief(place)} />
+                    </small>
+                  )}
                 </span>
               </button>
             </li>
@@ -127,7 +132,7 @@ function ChangesSidebar() {
           </h2>
           <ul class="sentences">
             {run.header.map((it) => (
-              <li key={it}>{it}</li>
+              <li key={it}>{clean(it)}</li>
             ))}
           </ul>
         </section>
@@ -153,8 +158,12 @@ function FindingCard({ finding }: { finding: Finding }) {
     <>
       <b class={`share kind-${finding.kind}`}>{finding.share === null ? "" : percent(finding.share, 1)}</b>
       <span>
-        {brief(clean(finding.text))}
-        {place !== "" && <small>{brief(clean(place))}</small>}
+        <Breakable text={brief(clean(finding.text))} />
+        {place !== "" && (
+          <small>
+            <Breakable text={brief(clean(place))} />
+          </small>
+        )}
         {isPart(state.selection) && finding.share !== null && <small>of the whole profile</small>}
       </span>
     </>
@@ -162,7 +171,7 @@ function FindingCard({ finding }: { finding: Finding }) {
   const choose = () => {
     showPanel();
     if (shown || !selection) return store.put({ selection: everything(model.profile), view: { ...state.view, zoom: [] } }, "");
-    store.put({ selection, view: { ...state.view, tab: "graph", shape: "icicle", zoom: pathOf(finding.function, selection, sums) } }, "");
+    store.put({ selection, view: { ...state.view, tab: "graph", shape: "icicle", zoom: boxOf(finding, selection, sums) } }, "");
   };
   return (
     <li class={shown ? "card on" : "card"}>
@@ -184,11 +193,11 @@ function FindingActions({ finding }: { finding: Finding }) {
   const editor = editorLink(model.facts.editor, finding.path, finding.line);
   return (
     <p class="actions">
-      <button class="link" title={finding.command} aria-label={`Copy command: ${finding.text}`} onClick={() => void copy(finding.command).then((done) => say(done ? "Copied the command." : "The browser did not allow it."))}>
+      <button class="link" title={clean(finding.command)} aria-label={`Copy command: ${clean(finding.text)}`} onClick={() => void copy(finding.command).then((done) => say(done ? "Copied the command." : "The browser did not allow it."))}>
         Copy command
       </button>
       {editor && (
-        <a href={editor} aria-label={`Open in editor: ${finding.text}`}>
+        <a href={editor} aria-label={`Open in editor: ${clean(finding.text)}`}>
           Open in editor
         </a>
       )}
@@ -229,8 +238,12 @@ function Hottest() {
               <button class="finding in-selection" aria-pressed={isChosen} onClick={choose}>
                 <b class="share">{percent(weight, total)}</b>
                 <span>
-                  {brief(names.name(of))}
-                  {names.place(of) !== "" && <small>{brief(names.place(of))}</small>}
+                  <Breakable text={brief(names.name(of))} />
+                  {names.place(of) !== "" && (
+                    <small>
+                      <Breakable text={brief(names.place(of))} />
+                    </small>
+                  )}
                 </span>
               </button>
             </li>

@@ -15,6 +15,9 @@ const STATES: Readonly<Record<string, readonly string[]>> = {
   blocked: ["blocked"],
 };
 
+/** The search for what loads code. `load` is left out, as an executable of a gem runs its whole program in one. */
+const REQUIRES = "^Kernel[#.]require(_relative)?$";
+
 /** Returns the selection of a finding; `null` for one that selects nothing by itself. */
 export function selectionOf(finding: Finding, model: Model, sums: Sums): Selection | null {
   const selection = found(finding, model, sums);
@@ -31,13 +34,38 @@ function found(finding: Finding, model: Model, sums: Sums): Selection | null {
     return { ...selection, idle: true, threads: threads.size > 0 ? threads : null };
   }
   if (finding.kind === "trust") return null;
-  const search = finding.function === null ? "" : searchFor(finding.function, model);
+  const search = searchOf(finding, model);
   const blame = profile.types.findIndex((it) => it.name === "gvl_blame");
   // The finding names the function that held the GVL. It is not on the stacks of those that waited, but has their time as a
   // weight of its own.
   if (finding.kind === "gvl" && finding.name !== null && blame >= 0) return { ...whole, type: blame, search };
   const states = (STATES[finding.kind] ?? []).map((it) => profile.states.indexOf(it)).filter((it) => it >= 0);
   return { ...selection, states: states.length > 0 ? new Set(states) : null, search };
+}
+
+/** Returns the search for the weight of a finding: all that loads code, or what ran where the finding names its caller. */
+function searchOf(finding: Finding, model: Model): string {
+  if (finding.kind === "loading" && model.profile.functions.name.some((it) => new RegExp(REQUIRES).test(it))) return REQUIRES;
+  const of = finding.kind === "running" ? shownBy(finding, model) : finding.function;
+  return of === null ? "" : searchFor(of, model);
+}
+
+/** Returns the function that the command of a finding shows, if it is known by its name alone; else the one that the finding names. */
+function shownBy({ command, function: named }: Finding, { profile }: Model): number | null {
+  const pattern = / --method '(.*)'$/.exec(command)?.[1];
+  if (pattern === undefined) return named;
+  const name = pattern.replaceAll("'\\''", "'").replace(/^\^|\$$/g, "").replace(/\\(.)/g, "$1");
+  const found = Array.from(profile.functions.name.keys()).filter((of) => profile.functions.name[of] === name);
+  return found.length === 1 ? found[0]! : named;
+}
+
+/** Returns the functions from the root to the box that shows a finding; empty for one that is in many places. */
+export function boxOf(finding: Finding, selection: Selection, sums: Sums): number[] {
+  const node = heaviestCall(finding.function, selection, sums);
+  const { tree, weighed } = sums.stacks(selection);
+  // The line that loads most can be one of many, or the text of a program that runs after all is loaded.
+  const isOther = finding.kind === "loading" && !(weighed.total(node) >= finding.weight / 2 && weighed.total(node) <= finding.weight);
+  return node === 0 || isOther ? [] : tree.path(node).map((it) => tree.functions[it]!);
 }
 
 /** Returns the search for one function: by its name, or by its place where several functions share the name. */
@@ -50,14 +78,21 @@ export function searchFor(of: number, { names }: Model): string {
 }
 
 /** Returns the functions from the root to the heaviest call of a function; empty if it is on no stack. */
-export function pathOf(of: number | null, selection: Selection, sums: Sums): number[] {
+export function pathOf(of: number, selection: Selection, sums: Sums): number[] {
+  const { tree } = sums.stacks(selection);
+  const node = heaviestCall(of, selection, sums);
+  return node === 0 ? [] : tree.path(node).map((it) => tree.functions[it]!);
+}
+
+/** Returns the node of the heaviest call of a function; 0 if it has none. */
+function heaviestCall(of: number | null, selection: Selection, sums: Sums): number {
   const { tree, weighed } = sums.stacks(selection);
   let heaviest = 0;
   for (let node = 1; node < tree.count; node++) {
     if (tree.functions[node] !== of || tree.outermost[node] === 0) continue;
     if (heaviest === 0 || weighed.total(node) > weighed.total(heaviest)) heaviest = node;
   }
-  return weighed.total(heaviest) > 0 ? tree.path(heaviest).map((it) => tree.functions[it]!) : [];
+  return weighed.total(heaviest) > 0 ? heaviest : 0;
 }
 
 /** Returns whether a person selected a part of the profile by time, thread, label or marker. Findings do not follow that. */

@@ -48,7 +48,7 @@ export function isComparing(tab: Tab): boolean {
 function missing({ profile, facts, isTwoSided }: Model): ReadonlySet<Tab> {
   const has = (type: string) => (profile.rows.weights[profile.types.findIndex((it) => it.name === type)] ?? []).some((it) => it > 0);
   const none: Partial<Record<Tab, boolean>> = {
-    gvl: !has("gvl_blame") && !(oldRuby(facts) && has("wall") && profile.threads.length > 1), // it says from which Ruby on there are data
+    gvl: oldRuby(facts) ? !has("wall") || profile.threads.length < 2 : !has("gvl_blame"), // it says from which Ruby on there are data
     gc: !profile.states.includes("gc"),
     source: !profile.frames.line.some((it) => it > 0),
     memory: !has("alloc_objects") && !has("inuse_objects"),

@@ -17,8 +17,10 @@ const NAMES: Readonly<Record<string, string>> = { [FUNCTIONS]: "Functions", [THR
 
 export function GvlTab() {
   const { profile, facts } = useApp().model;
-  const hasBlame = profile.types.some((it) => it.name === "gvl_blame");
-  return hasBlame ? <Gvl /> : <p class="empty">What held the GVL while threads waited is known from Ruby 3.3 on. This profile is of Ruby {oldRuby(facts)}.</p>;
+  const old = oldRuby(facts);
+  // Before Ruby 3.3, the weights of the GVL can be in a profile, but they are all 0.
+  const isKnown = !old && profile.types.some((it) => it.name === "gvl_blame");
+  return isKnown ? <Gvl /> : <p class="empty">What held the GVL while threads waited is known from Ruby 3.3 on. This profile is of Ruby {old}.</p>;
 }
 
 function Gvl() {
