@@ -14,7 +14,7 @@ import { everything, type Selection } from "../src/model/selection";
 import { amount } from "../src/model/units";
 import { delta, ratio, value } from "../src/compare/difference_words";
 import { launch, Opened } from "./browser";
-import { compared, converted, diff, recorded, versions, type DiffRow, type TwoSided } from "./page";
+import { compared, converted, diff, recorded, said, versions, type DiffRow, type TwoSided } from "./page";
 
 let browser: Browser;
 let sides: TwoSided;
@@ -58,6 +58,24 @@ describe("the changes of functions", () => {
     const thread = model.profile.threads.findIndex((it) => it.name === "invoices");
     assert.deepEqual(changesOf(sides, { threads: new Set([thread]) }, false, false), expected(diff(sides, "--thread", "^invoices$").changes));
     assert.deepEqual(changesOf(sides, { transforms: [{ kind: "app" }] }, false, false), expected(diff(sides, "--app-only").changes));
+  });
+
+  it("have what is left of stacks without code of the app", async () => {
+    const frames = [{ name: "Shop#call", file: "/app/shop.rb", line: 1 }, { name: "Puma#run", file: "/g/gems/puma-6.0/lib/puma.rb", line: 2 }];
+    const profile = (weights: readonly number[]) => ({ type: "sampled", name: "", unit: "milliseconds", startValue: 0, endValue: 900, samples: [[1, 0], [1]], weights });
+    const directory = mkdtempSync(join(tmpdir(), "viewer-"));
+    const [before, after] = [[500, 400], [800, 100]].map((weights, at) => {
+      const [json, file] = [join(directory, `${at}.speedscope.json`), join(directory, `${at}.pb.gz`)];
+      writeFileSync(json, JSON.stringify({ $schema: "https://www.speedscope.app/file-format-schema.json", shared: { frames }, profiles: [profile(weights)] }));
+      said("convert", json, file);
+      return file;
+    });
+    const both = await compared([before!], [after!]);
+    for (const total of [false, true]) {
+      const { changes } = diff(both, "--app-only", ...(total ? ["--sort-total"] : []));
+      assert.ok(changes.some((it) => it.name === "(hidden)"), changes.map((it) => it.name).join());
+      assert.deepEqual(changesOf(both, { transforms: [{ kind: "app" }] }, total, false), expected(changes), `${total}`);
+    }
   });
 
   it("are the means of several runs of a side", async () => {

@@ -51,6 +51,7 @@ function Table({ rows }: { rows: readonly Change[] }) {
   const type = model.type(selection);
   /** Highlights the function in the differential flame graph. */
   const open = ({ function: of }: Change) => {
+    if (of < 0) return;
     app.store.put({ selection: { ...selection, search: exactly(names.name(of)) }, view: { ...state.view, tab: "difference", zoom: [] } }, "");
   };
   const number = (name: string, width: string, text: (row: Change) => string, title = (_: Change) => ""): Column<Change> => ({
@@ -89,7 +90,7 @@ function Table({ rows }: { rows: readonly Change[] }) {
       isLit={(row) => matched?.[row.function] === 1}
       attributes={(row) => ({ class: `is-${!isSignificant(row) ? "same" : row.after > row.before ? "more" : "less"}` })}
       onOpen={open}
-      onMenu={(row, x, y) => app.openMenu({ function: row.function, x, y, stack: [row.function], zoom: null })}
+      onMenu={(row, x, y) => row.function >= 0 && app.openMenu({ function: row.function, x, y, stack: [row.function], zoom: null })}
     />
   );
 }

@@ -58,6 +58,7 @@ export class Comparison {
 
 /** A function on both sides, in the unit of the comparison. */
 export interface Change {
+  /** The function; -1 for stacks whose functions were all removed by transforms. */
   readonly function: number;
   readonly before: number;
   readonly after: number;
@@ -81,21 +82,22 @@ export function isSignificant(change: Change): boolean {
 export function changes(comparison: Comparison, names: Names, total: boolean, chances: Changes | null): Change[] {
   const { tree } = comparison;
   const weights = [comparison.before, comparison.after].map((weighed) => {
-    const by = new Float64Array(names.count);
+    const by = new Float64Array(names.count + 1); // the last is that of stacks without functions
+    by[names.count] = weighed.self(0);
     for (let node = 1; node < tree.count; node++) {
       const of = tree.functions[node]!;
       if (total && tree.outermost[node] && !names.isLeaf(of)) by[of]! += weighed.total(node);
-      if (total) continue;
       const owner = names.isLeaf(of) ? tree.functions[tree.parent[node]!]! : of;
-      if (owner >= 0) by[owner]! += weighed.self(node);
+      if (owner < 0) by[names.count]! += weighed.self(node);
+      else if (!total) by[owner]! += weighed.self(node);
     }
     return by;
   });
   const known = chances && new Map(chances.chances);
   const found: Change[] = [];
-  for (const of of names.ordered) {
+  for (const of of [names.count, ...names.ordered]) {
     const [before, after] = [weights[0]![of]!, weights[1]![of]!];
-    if (before + after > 0) found.push({ function: of, before, after, chance: known && (known.get(of) ?? 1) });
+    if (before + after > 0) found.push({ function: of < names.count ? of : -1, before, after, chance: known && (known.get(of) ?? 1) });
   }
   const rank = (it: Change) => (isSignificant(it) ? 0 : 1);
   // Sums of the same weights in another order differ in their last digits. Equal changes are ordered by name.
