@@ -9,7 +9,7 @@ use magnus::{
     function, method, prelude::*, DataTypeFunctions, Error, RModule, RString, Ruby, TypedData, Value,
 };
 
-use crate::live::{action_of, dump_at, is_at, restore, serve_again, Answer, Question, Server};
+use crate::live::{action_of, dump_at, is_dump_signal, restore, serve_again, Answer, Question, Server};
 use crate::vm;
 use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
@@ -91,7 +91,7 @@ impl LiveServer {
     /// Implements `server._dump_at(signal)`: prints a dump on stderr at the signal of that number. If the app
     /// traps the signal, its trap is called too.
     fn dump_at(ruby: &Ruby, it: &Self, signal: i32) -> Result<(), Error> {
-        let done = if is_at(signal) {
+        let done = if is_dump_signal(signal) {
             serve_again(&it.server)
         } else {
             let before = action_of(signal);

@@ -57,7 +57,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
         return count(&hub.counters.late);
     }
     let begun_ns = clock::monotonic_ns();
-    if info.is_of_a_timer() && perf::is_armed(state) {
+    if info.is_from_timer() && perf::is_armed(state) {
         return in_kernel(hub, state, begun_ns, context);
     }
     state.ticks.count();

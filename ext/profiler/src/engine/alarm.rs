@@ -42,7 +42,7 @@ static TURNS: AtomicU32 = AtomicU32::new(0);
 
 /// The number of times that the alarm is cleared between two polls. Setting and clearing it that often takes
 /// less time than waking the ticker.
-const MOST_TURNS: u32 = 4;
+const MAX_TURNS: u32 = 4;
 /// The time after which a thread that gets the GVL sees that the alarm is not set, or the ticker sees that
 /// thread. Other processors see a store far sooner.
 const SEEN_NS: u64 = 5_000;
@@ -141,7 +141,7 @@ fn set(now_ns: u64) {
 
 #[cold]
 fn clear() {
-    let keeps = TURNS.fetch_add(1, Ordering::Relaxed) >= MOST_TURNS;
+    let keeps = TURNS.fetch_add(1, Ordering::Relaxed) >= MAX_TURNS;
     let after = if keeps { FIXED } else { UNSET };
     if STATE.compare_exchange(SET, after, Ordering::Relaxed, Ordering::Relaxed).is_ok() && !keeps {
         set_timer(0);

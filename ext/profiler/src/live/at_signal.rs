@@ -84,7 +84,7 @@ pub(crate) fn action_of(signal: c_int) -> libc::sigaction {
 }
 
 /// Returns whether the signal already prints a dump.
-pub(crate) fn is_at(signal: c_int) -> bool {
+pub(crate) fn is_dump_signal(signal: c_int) -> bool {
     signal == SIGNAL.load(Ordering::Relaxed) && is_ours(&action_of(signal))
 }
 

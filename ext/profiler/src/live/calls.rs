@@ -13,7 +13,7 @@ use super::dump::Taking;
 use crate::sys::semaphore::Semaphore;
 
 /// The largest number of calls that may wait. Each connection makes one at a time.
-const MOST: usize = 64;
+const MAX_CALLS: usize = 64;
 
 /// A question for Ruby.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ impl Calls {
 
     fn push(&self, connection: u64, question: Question, asker: Option<Sender<Answer>>) -> Option<u64> {
         let mut queue = self.lock();
-        if queue.closed || (queue.waiting.len() >= MOST && asker.is_some()) {
+        if queue.closed || (queue.waiting.len() >= MAX_CALLS && asker.is_some()) {
             return None;
         }
         queue.last += 1;

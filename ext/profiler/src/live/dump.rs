@@ -89,7 +89,7 @@ pub(crate) struct Named {
 
 impl Drop for Taking {
     fn drop(&mut self) {
-        if self.is_of_this_process() {
+        if self.is_from_this_process() {
             self.hub.end_dump(self.number);
         }
     }
@@ -107,7 +107,7 @@ impl Taking {
         taking
     }
 
-    fn is_of_this_process(&self) -> bool {
+    fn is_from_this_process(&self) -> bool {
         self.pid == std::process::id()
     }
 
@@ -134,7 +134,7 @@ impl Taking {
     fn ask_some(&self, some: &[&Asked], till: Instant) -> bool {
         let mut asked_at: Option<Instant> = None;
         while sigprof::owner() == sigprof::Owner::Us {
-            let there = some.iter().filter(|it| it.is_there());
+            let there = some.iter().filter(|it| it.is_alive());
             let missing = self.hub.missing_in_dump(self.number, &Registry, there.map(|it| it.id));
             if missing.is_empty() || (asked_at.is_some() && Instant::now() > till) {
                 break;
@@ -153,7 +153,7 @@ impl Taking {
         if before_3_3::NEEDED {
             return;
         }
-        let blocked = |it: &&Asked| it.doing == State::Blocked && it.is_there();
+        let blocked = |it: &&Asked| it.doing == State::Blocked && it.is_alive();
         let ids = self.threads.iter().filter(blocked).map(|it| it.id);
         let missing = self.hub.missing_in_dump(self.number, &Registry, ids);
         for it in self.threads.iter().filter(|it| missing.contains(&it.id)) {
@@ -190,11 +190,11 @@ impl Taking {
         if before_3_3::NEEDED {
             return Ok(());
         }
-        let ids = self.threads.iter().filter(|it| it.is_there()).map(|it| it.id);
+        let ids = self.threads.iter().filter(|it| it.is_alive()).map(|it| it.id);
         let missing = self.hub.missing_in_dump(self.number, &Registry, ids);
         for it in self.threads.iter().filter(|it| missing.contains(&it.id)) {
             turns.give(ruby)?;
-            if it.is_there() {
+            if it.is_alive() {
                 // SAFETY: the GVL is held, and the thread is alive.
                 unsafe { dump::record_of(self.hub, it.state, self.number, it.state.walls.doing().0) };
             }
@@ -269,7 +269,7 @@ impl Taking {
                 missing: stack.is_none().then(|| why_missing(it).into()),
             }
         };
-        self.threads.iter().filter(|it| it.is_there()).map(thread).collect()
+        self.threads.iter().filter(|it| it.is_alive()).map(thread).collect()
     }
 
     fn dump(&self, ruby: &str, threads: Vec<DumpedThread>, named: bool, mut notes: Vec<String>) -> Dump {
@@ -319,7 +319,7 @@ impl Asked {
     }
 
     /// Returns whether the thread is still the same one, and alive.
-    fn is_there(&self) -> bool {
+    fn is_alive(&self) -> bool {
         self.state.is_live() && self.state.id() == self.id
     }
 
@@ -349,8 +349,8 @@ fn why_missing(it: &Asked) -> &'static str {
         State::Gc => "it collects garbage",
         State::Blocked => "it is blocked in C code, and answers when that returns",
         State::Waiting if before_3_3::NEEDED => "it is in a call that a signal would end early",
-        _ if it.is_there() && NEEDS_LINUX.is_some() => "without the GVL it can be asked only on Linux",
-        _ if it.is_there() => "it did not answer",
+        _ if it.is_alive() && NEEDS_LINUX.is_some() => "without the GVL it can be asked only on Linux",
+        _ if it.is_alive() => "it did not answer",
         _ => "it has ended",
     }
 }

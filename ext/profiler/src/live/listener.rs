@@ -44,7 +44,7 @@ impl Listener {
         self.descriptor.check()?;
         match self.socket.accept() {
             Ok((stream, _)) => return Ok(Some(stream)),
-            Err(why) if !is_lack(&why) => return Ok(None),
+            Err(why) if !is_out_of_resources(&why) => return Ok(None),
             Err(_) => {}
         }
         match reserve.take() {
@@ -63,6 +63,6 @@ impl Drop for Listener {
 }
 
 /// Returns whether the process, or the system, lacks a descriptor or memory for one more.
-fn is_lack(why: &io::Error) -> bool {
+fn is_out_of_resources(why: &io::Error) -> bool {
     matches!(why.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
 }

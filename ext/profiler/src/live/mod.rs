@@ -28,7 +28,7 @@ mod process;
 mod server;
 mod stream;
 
-pub(crate) use at_signal::{action_of, dump_at, is_at, restore, serve_again};
+pub(crate) use at_signal::{action_of, dump_at, is_dump_signal, restore, serve_again};
 pub(crate) use calls::{Answer, Question};
 pub(crate) use process::program;
 pub(crate) use server::Server;

@@ -15,7 +15,7 @@ use crate::sys::descriptor::{Descriptor, Slot};
 use crate::sys::{peer, sigprof};
 
 /// The largest number of connections at once.
-const MOST: usize = 16;
+const MAX_CONNECTIONS: usize = 16;
 
 /// The server of a control socket.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Server {
     listener: Slot,
     /// A second descriptor of that socket: see [`Listener::accept`].
     reserve: Slot,
-    connections: [Slot; MOST],
+    connections: [Slot; MAX_CONNECTIONS],
     /// Held while a descriptor is closed, or shut down by its number. Not in a forked child.
     ends: Mutex<()>,
     last: AtomicU64,
@@ -43,7 +43,7 @@ impl Server {
             closing: AtomicBool::new(false),
             listener: Slot::new(),
             reserve: Slot::new(),
-            connections: [const { Slot::new() }; MOST],
+            connections: [const { Slot::new() }; MAX_CONNECTIONS],
             ends: Mutex::new(()),
             last: AtomicU64::new(0),
         })

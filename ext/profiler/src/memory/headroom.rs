@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use profiler_core::text::units::bytes;
 
 /// The most resident memory of which a copy is made unasked. The fork then takes some 0.2 s.
-const MOST_RSS: u64 = 4 << 30;
+const MAX_RSS: u64 = 4 << 30;
 /// The share of the resident memory that must be free in the cgroup.
 const MIN_FREE_SHARE: f64 = 0.1;
 
 /// Returns why a process of this resident memory should not be copied.
 pub(super) fn refusal(rss: u64) -> Option<String> {
     const FORCE: &str = "force: true, or --force, overrides this";
-    if rss > MOST_RSS {
+    if rss > MAX_RSS {
         return Some(format!(
             "the process has {} resident; copying more than {} would stop it for long ({FORCE})",
             bytes(rss),
-            bytes(MOST_RSS)
+            bytes(MAX_RSS)
         ));
     }
     let needed = (rss as f64 * MIN_FREE_SHARE) as u64;

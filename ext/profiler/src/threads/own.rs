@@ -9,9 +9,9 @@ use std::sync::atomic::{
 use crate::sys::{clock, native_thread};
 
 /// The largest number of own threads that are counted at once. Normally there are two or three.
-const MOST: usize = 16;
+const MAX_THREADS: usize = 16;
 
-static RUNNING: [OwnThread; MOST] = [const { OwnThread::new() }; MOST];
+static RUNNING: [OwnThread; MAX_THREADS] = [const { OwnThread::new() }; MAX_THREADS];
 /// The CPU time of own threads that have ended, in nanoseconds.
 static ENDED_NS: AtomicU64 = AtomicU64::new(0);
 

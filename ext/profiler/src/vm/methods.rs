@@ -50,7 +50,7 @@ pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
 }
 
 /// The largest number of inclusions of one class that are followed, far more than any class has.
-const MOST_INCLUSIONS: usize = 10_000;
+const MAX_INCLUSIONS: usize = 10_000;
 
 /// Calls `found` with each entry of the methods that `module` itself has. Allocates no Ruby object.
 ///
@@ -63,7 +63,7 @@ pub(crate) unsafe fn each_own(
 ) {
     let mut place = Some(module);
     // If a module is prepended, the methods of a class move behind it, to one of its inclusions.
-    for _ in 0..MOST_INCLUSIONS {
+    for _ in 0..MAX_INCLUSIONS {
         let Some(here) = place else { break };
         // SAFETY: the caller holds the GVL outside of a GC and passes a live module; objects that a live
         // object refers to are alive.

@@ -33,7 +33,7 @@ pub fn allocations(profile: &Profile, of: SampleType) -> HashMap<FunctionId, All
     for sample in &profile.samples {
         let number = sample.weights.get(objects);
         let Some(leaf) = profile.frames_of(sample.stack).next().filter(|_| number > 0) else { continue };
-        let class = sample.labels.iter().find(|(name, _)| name == CLASS).map_or("", |(_, class)| class);
+        let class = sample.label(CLASS).unwrap_or_default();
         let sums = functions.entry(leaf.function).or_default().entry(class).or_default();
         sums.0 = sums.0.saturating_add(sample.weights.get(of));
         sums.1 = sums.1.saturating_add(number);

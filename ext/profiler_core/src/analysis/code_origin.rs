@@ -58,7 +58,7 @@ impl Origin {
             Kind::Synthetic => return Self::Synthetic,
             Kind::Ruby => {}
         }
-        if is_profilers(function) {
+        if is_profiler_code(function) {
             return Self::Gem;
         }
         let path = function.path.strip_prefix("(eval at ").unwrap_or(&function.path);
@@ -67,7 +67,7 @@ impl Origin {
             let gem = inside.split('/').next().unwrap_or(inside);
             return if RAILS.contains(&gem) { Self::Rails } else { Self::Gem };
         }
-        if trim_paths::is_distributions_gem(path) {
+        if trim_paths::is_distribution_gem(path) {
             return Self::Gem;
         }
         let ruby = path.starts_with("<internal:")
@@ -91,7 +91,7 @@ const PROFILERS: [&str; 4] = [
 
 /// Returns whether the function belongs to the profiler, which can be in the load path without being
 /// installed as a gem.
-pub(super) fn is_profilers(function: &Function) -> bool {
+pub(super) fn is_profiler_code(function: &Function) -> bool {
     let path = &function.path;
     // A path may be relative to the directory of the app.
     let is_in = |it: &str| path.contains(it) || path.starts_with(it.trim_start_matches('/'));

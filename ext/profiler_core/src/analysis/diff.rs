@@ -170,13 +170,13 @@ pub const LEVEL: f64 = 0.05;
 
 /// The number of samples that a function needs, on both sides together. With fewer, no number is precise
 /// enough to be tested.
-const LEAST_SAMPLES: u64 = 16;
+const MIN_SAMPLES: u64 = 16;
 
 /// The number of runs of a side from which on these say how much a wait varies.
 pub const ENOUGH_RUNS: usize = 3;
 
 /// The smallest standard deviation of a wait, as a part of it: runs can agree by luck.
-const LEAST_UNREST: f64 = 0.01;
+const MIN_DEVIATION: f64 = 0.01;
 
 /// The weight, in runs, of the spread of all functions relative to that of a single one. Functions differ in
 /// their spread: a garbage collection falls into one run and not into the next, while a long loop is the same
@@ -348,12 +348,12 @@ impl Row {
             |(runs, mean): (&Vec<Known>, f64)| runs.iter().map(|it| (it.value - mean).powi(2)).sum::<f64>();
         let squares: f64 = sides.iter().zip(means).map(squares).sum();
         let free = all().count().saturating_sub(2) as f64;
-        let least = (LEAST_UNREST * self.before.max(self.after)).powi(2);
+        let least = (MIN_DEVIATION * self.before.max(self.after)).powi(2);
         Some((squares / free).max(least) * sides.iter().map(|it| 1.0 / it.len() as f64).sum::<f64>())
     }
 
     fn is_sampled(&self) -> bool {
-        self.samples >= LEAST_SAMPLES && self.variance > 0.0
+        self.samples >= MIN_SAMPLES && self.variance > 0.0
     }
 
     /// Returns the probability before it is corrected for the number of functions; `None` if too little is

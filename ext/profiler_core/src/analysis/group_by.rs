@@ -123,7 +123,7 @@ fn value_of<'it>(sample: &'it Sample, label: &str, threads: &'it [String]) -> Op
     match label {
         THREAD => threads.get(sample.thread).map(String::as_str),
         STATE => Some(sample.state.name()),
-        _ => sample.labels.iter().find(|(name, _)| name == label).map(|(_, value)| value.as_str()),
+        _ => sample.label(label),
     }
 }
 

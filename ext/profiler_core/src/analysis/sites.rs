@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::code_origin::{is_profilers, Origin};
+use super::code_origin::{is_profiler_code, Origin};
 use super::package::package;
 use super::template::name_or_template;
 use crate::ids::{Id, StackId};
@@ -11,7 +11,7 @@ use crate::profile::{Frame, Function, Kind, Profile};
 
 /// The part of the time below which an app's code on the stack is not what the program is about, as in an
 /// installed tool with a plugin.
-const LEAST_OF_APP: f64 = 0.05;
+const MIN_APP_SHARE: f64 = 0.05;
 /// Packages that load others. RubyGems requires under a Monitor, whose frames lie in between.
 const LOADERS: [&str; 5] = ["rubygems", "bundler", "bootsnap", "zeitwerk", "monitor"];
 
@@ -50,7 +50,7 @@ impl Class {
 
     fn of(function: &Function) -> Self {
         match Origin::of(function) {
-            _ if is_profilers(function) => Self::Own,
+            _ if is_profiler_code(function) => Self::Own,
             Origin::Cfunc | Origin::Synthetic => Self::Inner,
             _ if function.path.starts_with("<internal:") => Self::Inner,
             // Which lock it is, its caller tells.
@@ -79,8 +79,8 @@ impl<'profile> Sites<'profile> {
         let mut sites = Self { profile, classes, tool: None };
         if let Some(tool) = sites.find_tool() {
             for (class, function) in sites.classes.iter_mut().zip(&profile.functions) {
-                let is_tools = *class == Class::Ruby && !is_executable(function);
-                if is_tools && package(&function.path).is_some_and(|it| is_of_family(&it, &tool)) {
+                let can_be_tool = *class == Class::Ruby && !is_executable(function);
+                if can_be_tool && package(&function.path).is_some_and(|it| is_in_family(&it, &tool)) {
                     *class = Class::App;
                 }
             }
@@ -97,19 +97,19 @@ impl<'profile> Sites<'profile> {
         let mut packages: BTreeMap<String, u64> = BTreeMap::new();
         for sample in &profile.samples {
             let weight = sample.weights.get(of);
-            let is_apps = self.app(sample.stack).is_some();
+            let has_app = self.app(sample.stack).is_some();
             let frames: Vec<Frame> = profile.frames_of(sample.stack).collect();
             let function = |it: &Frame| profile.function(it.function);
             let mut from_root = frames.iter().rev().filter_map(function);
             let executable = from_root.next().filter(|it| is_executable(it));
             let Some(executable) = executable else {
-                if is_apps && weight > 0 {
+                if has_app && weight > 0 {
                     return None; // a server runs its app in other threads
                 }
                 continue;
             };
             all = all.saturating_add(weight);
-            if is_apps {
+            if has_app {
                 in_app = in_app.saturating_add(weight);
                 continue;
             }
@@ -124,7 +124,7 @@ impl<'profile> Sites<'profile> {
                 *sum = sum.saturating_add(weight);
             }
         }
-        let is_tool = (in_app as f64) < all as f64 * LEAST_OF_APP;
+        let is_tool = (in_app as f64) < all as f64 * MIN_APP_SHARE;
         packages.into_iter().max_by_key(|it| it.1).map(|it| it.0).filter(|_| is_tool)
     }
 
@@ -149,7 +149,7 @@ impl<'profile> Sites<'profile> {
     }
 
     /// Returns whether the stack has Ruby code, but none of the app.
-    pub(super) fn is_librarys(&self, stack: StackId) -> bool {
+    pub(super) fn is_in_library(&self, stack: StackId) -> bool {
         self.app(stack).is_none() && self.ruby(stack).is_some()
     }
 
@@ -209,7 +209,7 @@ fn is_named_like(executable: &Function, package: &str) -> bool {
 
 /// Returns whether a package is the tool, or one of the gems that the tool is split into, such as
 /// `rspec-core` and `rspec-mocks`.
-fn is_of_family(package: &str, tool: &str) -> bool {
+fn is_in_family(package: &str, tool: &str) -> bool {
     let family = tool.strip_suffix("-core").unwrap_or(tool);
     package.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }

@@ -86,9 +86,9 @@ pub(super) fn in_ruby(path: &str) -> Option<&str> {
 const OF_RUBY: [&str; 4] = ["rubygems", "rubygems.rb", "bundler", "bundler.rb"];
 
 /// Returns whether the file belongs to a gem that a distribution installs into `vendor_ruby`.
-pub(super) fn is_distributions_gem(path: &str) -> bool {
-    let is_vendors = !path.starts_with("<internal:") && path.contains("/vendor_ruby/");
-    is_vendors
+pub(super) fn is_distribution_gem(path: &str) -> bool {
+    let is_vendored = !path.starts_with("<internal:") && path.contains("/vendor_ruby/");
+    is_vendored
         && in_ruby(path).is_some_and(|inside| !OF_RUBY.iter().any(|it| inside.split('/').next() == Some(it)))
 }
 

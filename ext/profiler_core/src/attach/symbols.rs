@@ -21,7 +21,7 @@ const DT_GNU_HASH: u64 = 0x6fff_fef5;
 /// A version of a symbol that new programs do not link to.
 const HIDDEN: u16 = 0x8000;
 /// The most entries that are read of a table in the memory of another process.
-const MOST: usize = 4_096;
+const MAX_ENTRIES: usize = 4_096;
 /// The longest name that is compared.
 const LONGEST: usize = 64;
 
@@ -94,7 +94,7 @@ impl Library {
     }
 
     fn read_dynamic(&mut self, memory: &impl Memory, dynamic: u64, base: u64) -> Option<()> {
-        for number in 0..MOST as u64 {
+        for number in 0..MAX_ENTRIES as u64 {
             let (tag, value) = (memory.u64(dynamic + number * 16)?, memory.u64(dynamic + number * 16 + 8)?);
             // The dynamic linker of glibc replaces offsets by addresses, except in read-only sections.
             let address = if value < base { base + value } else { value };
@@ -134,7 +134,7 @@ impl Library {
             return None;
         }
         let mut older = None;
-        for number in (start..).take(MOST) {
+        for number in (start..).take(MAX_ENTRIES) {
             let entry = memory.u32(chains + u64::from(number - first) * 4)?;
             if entry | 1 == wanted | 1 {
                 match self.symbol(memory, number, name) {

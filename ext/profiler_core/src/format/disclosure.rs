@@ -7,7 +7,7 @@ use crate::record::State;
 use crate::text::units::{count, counted, duration, percent, round_duration};
 
 /// The minimum time without a CPU that is worth a line, ns.
-const LEAST_CPU_WAIT_NS: u64 = 1_000_000;
+const MIN_CPU_WAIT_NS: u64 = 1_000_000;
 
 /// Describes the effective and the requested interval; `None` for a profile without ticks.
 pub(super) fn interval(profile: &Profile) -> Option<String> {
@@ -156,8 +156,7 @@ pub(super) fn cpu_waits(profile: &Profile) -> Option<String> {
         ),
         (throttled_ns, format!("its cgroup was throttled for {} (of all CPUs)", duration(throttled_ns))),
     ];
-    let shown: Vec<String> =
-        parts.into_iter().filter(|it| it.0 >= LEAST_CPU_WAIT_NS).map(|it| it.1).collect();
+    let shown: Vec<String> = parts.into_iter().filter(|it| it.0 >= MIN_CPU_WAIT_NS).map(|it| it.1).collect();
     (!shown.is_empty()).then(|| shown.join("; "))
 }
 

@@ -17,13 +17,14 @@ use crate::ids::Id;
 use crate::profile::{Profile, SampleType};
 
 /// The number of stacks up to which all are drawn.
-const MOST: usize = 20_000;
+const MAX_STACKS: usize = 20_000;
 
 /// The number of slots of a picture with more stacks: about one per pixel.
 const SLOTS: u64 = 1_000;
 
-/// The part of the picture that is the smallest to be drawn: the minimum width of the picture's maker.
-const LEAST: u64 = 10_000;
+/// The narrowest call that is drawn, as one part in so many of the picture's width: inferno's default, which
+/// draws it.
+const MIN_WIDTH_DIVISOR: u64 = 10_000;
 
 /// A call that was on top of the stack for some weight.
 #[derive(Clone, Copy)]
@@ -50,12 +51,12 @@ pub(super) fn in_time(
     let names = Names::new(profile, of, thread_frames, display_name);
     let named = |it: &Entry| (names.call(&calls, it.call, it.thread), it.weight);
     let lengths = Lengths::new(profile, calls.all.iter().map(|it| (it.caller, Some(it.function))));
-    if entries.len() <= MOST {
+    if entries.len() <= MAX_STACKS {
         lengths.check(entries.iter().map(|it| it.call), length::IN_MEMORY)?;
         return Ok(entries.iter().map(named).collect());
     }
     let total = entries.iter().fold(0_u64, |sum, it| sum.saturating_add(it.weight));
-    let (slot, least) = (total.div_ceil(SLOTS).max(1), total / LEAST);
+    let (slot, least) = (total.div_ceil(SLOTS).max(1), total / MIN_WIDTH_DIVISOR);
     let mut begins: u64 = 0;
     let placed = entries.iter().map(|it| {
         let place = (it.thread, begins / slot);
@@ -201,8 +202,8 @@ mod tests {
 
     #[test]
     fn few_stacks_are_not_merged() {
-        let drawn = drawn(MOST);
-        assert_eq!(drawn.len(), MOST);
+        let drawn = drawn(MAX_STACKS);
+        assert_eq!(drawn.len(), MAX_STACKS);
         assert!(drawn.iter().all(|it| it.1 == 7));
         assert_eq!(drawn[1].0.join(";"), "main;brief 0");
     }

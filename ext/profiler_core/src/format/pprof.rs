@@ -72,18 +72,18 @@ mod label_names {
     pub(super) const THREAD_NAME: &str = "thread name";
     pub(super) const STATE: &str = "state";
 
-    pub(super) fn is_ours(name: &str) -> bool {
+    pub(super) fn is_reserved(name: &str) -> bool {
         matches!(name, THREAD_ID | THREAD_NAME | STATE)
     }
 
     /// Returns whether a name is taken. An empty name is too, as readers refuse it.
-    fn is_taken(name: &str) -> bool {
+    fn needs_escape(name: &str) -> bool {
         let bare = name.trim_start_matches('_');
-        bare.is_empty() || is_ours(bare)
+        bare.is_empty() || is_reserved(bare)
     }
 
     pub(super) fn escape(name: &str) -> Cow<'_, str> {
-        if is_taken(name) {
+        if needs_escape(name) {
             format!("_{name}").into()
         } else {
             name.into()
@@ -91,7 +91,7 @@ mod label_names {
     }
 
     pub(super) fn unescape(name: &str) -> &str {
-        name.strip_prefix('_').filter(|it| is_taken(it)).unwrap_or(name)
+        name.strip_prefix('_').filter(|it| needs_escape(it)).unwrap_or(name)
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     fn label_names_round_trip() {
         for name in ["", "_", "__", "state", "_state", "thread id", "endpoint", "_x", "state_"] {
             let escaped = label_names::escape(name);
-            assert!(!escaped.is_empty() && !label_names::is_ours(&escaped));
+            assert!(!escaped.is_empty() && !label_names::is_reserved(&escaped));
             assert_eq!(label_names::unescape(&escaped), name);
         }
     }

@@ -71,7 +71,7 @@ impl<'profile> Series<'profile> {
 pub(super) fn time_of(profile: &Profile) -> Option<SampleType> {
     let measured =
         || [SampleType::Wall, SampleType::Cpu].into_iter().filter(|of| profile.sample_types.contains(of));
-    measured().find(|of| !profile.is_in_some_parts(*of)).or_else(|| measured().next())
+    measured().find(|of| !profile.is_partial_type(*of)).or_else(|| measured().next())
 }
 
 /// Returns for each stack its place when the tree is walked from the root, callers before callees.

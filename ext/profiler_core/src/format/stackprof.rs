@@ -22,7 +22,7 @@ use crate::record::State;
 const VERSION: f64 = 1.2;
 
 /// The maximum number of samples in `wall`, where each one has a number in the file.
-const MOST_TIMED: u64 = 250_000;
+const MAX_TIMED_SAMPLES: u64 = 250_000;
 
 /// Writes the file.
 ///
@@ -36,7 +36,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let timed = is_time && of != SampleType::Cpu;
     // The size of a sample, in the unit of the sample type.
     let unit = match (is_time, timed) {
-        (_, true) => 1_000 * (total / 1_000).div_ceil(MOST_TIMED).max(1),
+        (_, true) => 1_000 * (total / 1_000).div_ceil(MAX_TIMED_SAMPLES).max(1),
         (true, _) => 1_000,
         _ => 1,
     };

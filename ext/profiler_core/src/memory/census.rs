@@ -257,7 +257,7 @@ fn adopt_of_slots<M: Source>(
     let mut last = (0, 0);
     for page in facts.pages {
         each_slot(memory, page, |slot, words| {
-            if slot.is_of_ruby_code() != of_ruby_code {
+            if slot.is_made_by_ruby_code() != of_ruby_code {
                 return;
             }
             let key = key_of(&slot, facts.classes);

@@ -34,7 +34,7 @@ fn all(ledger: &Ledger) -> Vec<Finding> {
     all
 }
 
-fn is_worth_saying(bytes: u64, ledger: &Ledger) -> bool {
+fn is_worth_reporting(bytes: u64, ledger: &Ledger) -> bool {
     bytes >= MIN_BYTES && bytes as f64 >= ledger.rss as f64 * MIN_SHARE
 }
 
@@ -82,7 +82,7 @@ fn tops(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
     let of_threads = snapshot.arenas.iter().filter(|it| !it.main);
     let large = of_threads.clone().filter(|it| it.top >= 1 << 20).count();
     let tops: u64 = of_threads.map(|it| it.top).sum();
-    is_worth_saying(tops, ledger).then(|| {
+    is_worth_reporting(tops, ledger).then(|| {
         finding(
             "tops",
             tops,
@@ -99,7 +99,7 @@ fn tops(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
 
 /// Whole free pages inside of arenas.
 fn free_pages(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
-    is_worth_saying(snapshot.trimmable, ledger).then(|| {
+    is_worth_reporting(snapshot.trimmable, ledger).then(|| {
         finding(
             "free_pages",
             snapshot.trimmable,
@@ -112,7 +112,7 @@ fn free_pages(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
 /// Free memory that is in no whole page.
 fn fragments(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
     let free = ledger.bytes("free_chunks").saturating_sub(snapshot.trimmable);
-    is_worth_saying(free, ledger).then(|| {
+    is_worth_reporting(free, ledger).then(|| {
         finding(
             "fragments",
             free,
@@ -125,7 +125,7 @@ fn fragments(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
 /// Pages of Ruby's heap without a live object.
 fn empty_pages(ledger: &Ledger) -> Option<Finding> {
     let empty = ledger.bytes("empty_pages");
-    is_worth_saying(empty, ledger).then(|| {
+    is_worth_reporting(empty, ledger).then(|| {
         finding(
             "empty_pages",
             empty,
@@ -138,7 +138,7 @@ fn empty_pages(ledger: &Ledger) -> Option<Finding> {
 /// Code of a JIT.
 fn jit(ledger: &Ledger) -> Option<Finding> {
     let code = ledger.bytes("jit");
-    is_worth_saying(code, ledger).then(|| {
+    is_worth_reporting(code, ledger).then(|| {
         finding(
             "jit",
             code,
@@ -150,7 +150,7 @@ fn jit(ledger: &Ledger) -> Option<Finding> {
 
 /// Memory in swap.
 fn swap(ledger: &Ledger) -> Option<Finding> {
-    is_worth_saying(ledger.swapped, ledger).then(|| {
+    is_worth_reporting(ledger.swapped, ledger).then(|| {
         finding(
             "swap",
             ledger.swapped,

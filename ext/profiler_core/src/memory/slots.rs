@@ -65,14 +65,14 @@ impl Slot {
     /// Returns whether Ruby code makes such objects.
     #[inline]
     #[must_use]
-    pub fn is_of_ruby_code(&self) -> bool {
+    pub fn is_made_by_ruby_code(&self) -> bool {
         OF_RUBY_CODE.contains(&self.kind)
     }
 
     /// Returns whether the class tells more about the object than its type.
     #[must_use]
     pub fn is_named_by_class(&self) -> bool {
-        self.is_of_ruby_code() || self.kind == DATA || self.kind == SYMBOL
+        self.is_made_by_ruby_code() || self.kind == DATA || self.kind == SYMBOL
     }
 
     /// Returns whether its memory holds plain bytes.
@@ -148,10 +148,10 @@ mod tests {
         let short = Slot::new(0x5, 7).unwrap();
         assert_eq!((long.references(5), short.references(80), long.is_plain(), short.class), (3, 0, true, 7));
         let iseq = Slot::new(0x701a, 0).unwrap();
-        assert!(!iseq.is_named_by_class() && !iseq.is_of_ruby_code() && !iseq.is_plain());
+        assert!(!iseq.is_named_by_class() && !iseq.is_made_by_ruby_code() && !iseq.is_plain());
         assert_eq!((type_name(iseq.type_number()), iseq.references(5)), ("iseq (code)", 3));
         let data = Slot::new(0xc, 0x4000).unwrap();
-        assert!(data.is_named_by_class() && !data.is_of_ruby_code());
+        assert!(data.is_named_by_class() && !data.is_made_by_ruby_code());
         assert!(data.type_number() < Slot::TYPES);
     }
 }

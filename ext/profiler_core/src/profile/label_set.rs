@@ -42,6 +42,12 @@ impl LabelSet {
         &self.0
     }
 
+    /// Returns the value of a label.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&str> {
+        value_of(&self.0, name)
+    }
+
     /// Returns whether there are no labels.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -58,4 +64,9 @@ impl LabelSet {
     pub(crate) fn others(&self) -> Self {
         Self(self.0.iter().map(|(name, _)| (name.clone(), OTHER.to_owned())).collect())
     }
+}
+
+/// Returns the value of the first label with that name.
+pub(super) fn value_of<'labels>(labels: &'labels [(String, String)], name: &str) -> Option<&'labels str> {
+    labels.iter().find(|label| label.0 == name).map(|label| label.1.as_str())
 }

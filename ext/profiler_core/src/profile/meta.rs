@@ -20,10 +20,10 @@ pub struct Meta {
     /// The requested interval, ns.
     pub interval_ns: u64,
     /// The sampling window in objects; 0 if no objects were sampled, or the window was in bytes.
-    #[serde(skip_serializing_if = "is_nothing")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub every: u64,
     /// The sampling window in bytes; 0 if it was in objects.
-    #[serde(skip_serializing_if = "is_nothing")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub every_bytes: u64,
     /// The start, ns since 1970 UTC.
     pub started_at_ns: u64,
@@ -63,7 +63,7 @@ pub const NAME: &str = "name";
 
 /// Returns whether a number is 0. Serde passes a reference to the field.
 #[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_nothing(number: &u64) -> bool {
+fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
@@ -82,14 +82,14 @@ pub struct Stats {
     pub unseen_cpu_ns: u64,
     /// The run delay by the kernel's own count, ns: the time that threads which were alive at the end could
     /// run but had no CPU. 0 if the kernel was not asked, or there were more than 64 threads.
-    #[serde(skip_serializing_if = "is_nothing")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub run_delay_ns: u64,
     /// The time during which the quota of the process's cgroup was used up, ns, summed over CPUs. Workers in
     /// one cgroup share this number.
-    #[serde(skip_serializing_if = "is_nothing")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,
     /// The objects allocated meanwhile, by the VM's own count; 0 if the session did not cover all of them.
-    #[serde(skip_serializing_if = "is_nothing")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub vm_objects: u64,
     /// The time that stopping took before names were requested, ns.
     pub stop_ns: u64,

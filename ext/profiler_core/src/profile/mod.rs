@@ -82,7 +82,7 @@ impl Profile {
     pub fn main_trace(&self) -> Option<&str> {
         let mut traces: BTreeMap<&str, u64> = BTreeMap::new();
         for sample in &self.samples {
-            for (_, trace) in sample.labels.iter().filter(|(name, _)| name == TRACE) {
+            if let Some(trace) = sample.label(TRACE) {
                 *traces.entry(trace).or_default() += sample.weights.get(SampleType::Samples);
             }
         }
@@ -137,14 +137,14 @@ impl Profile {
     pub fn default_sample_type(&self) -> SampleType {
         let prefer = [SampleType::Wall, SampleType::Cpu, SampleType::InuseSpace, SampleType::AllocSpace];
         let preferred = || prefer.into_iter().filter(|it| self.sample_types.contains(it));
-        let in_all = preferred().find(|it| !self.is_in_some_parts(*it));
+        let in_all = preferred().find(|it| !self.is_partial_type(*it));
         let last = || self.sample_types.last().copied();
         in_all.or_else(|| preferred().next()).or_else(last).unwrap_or(SampleType::Samples)
     }
 
     /// Returns whether this is a merge and only some of its parts have the type.
     #[must_use]
-    pub fn is_in_some_parts(&self, of: SampleType) -> bool {
+    pub fn is_partial_type(&self, of: SampleType) -> bool {
         self.meta.merged.as_ref().is_some_and(|it| it.partly.contains(of.name_and_unit().0))
     }
 

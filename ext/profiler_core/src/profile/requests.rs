@@ -100,7 +100,7 @@ impl Requests {
     pub fn by(&self, label: &str) -> BTreeMap<&str, Tally> {
         let mut values: BTreeMap<&str, Tally> = BTreeMap::new();
         for (labels, tally) in self.iter() {
-            if let Some((_, value)) = labels.pairs().iter().find(|(name, _)| name == label) {
+            if let Some(value) = labels.value(label) {
                 values.entry(value).or_default().add(tally);
             }
         }

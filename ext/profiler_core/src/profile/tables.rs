@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::label_set::value_of;
 use super::weights::Weights;
 use crate::ids::{FrameId, FunctionId, StackId};
 use crate::record::State;
@@ -105,4 +106,12 @@ pub struct Sample {
     pub labels: Vec<(String, String)>,
     /// The weights.
     pub weights: Weights,
+}
+
+impl Sample {
+    /// Returns the value of a label.
+    #[must_use]
+    pub fn label(&self, name: &str) -> Option<&str> {
+        value_of(&self.labels, name)
+    }
 }

@@ -168,8 +168,8 @@ impl LabelSets {
     #[must_use]
     pub fn with_fiber(&self, id: LabelSetId) -> LabelSet {
         let Some((set, number)) = self.find(id) else { return EMPTY.clone() };
-        let is_ours = number > 0 && set.pairs().iter().all(|(name, _)| name != FIBER);
-        set.with(is_ours.then(|| (FIBER.to_owned(), Some(number.to_string()))))
+        let adds_fiber = number > 0 && set.pairs().iter().all(|(name, _)| name != FIBER);
+        set.with(adds_fiber.then(|| (FIBER.to_owned(), Some(number.to_string()))))
     }
 
     /// Returns the number of sets that became `(other)`.

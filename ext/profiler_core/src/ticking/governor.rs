@@ -17,7 +17,7 @@ const STEP_NS: u64 = 200_000_000;
 /// The fraction of the share to aim at, as the first second may have more overhead.
 const AIM: f64 = 0.95;
 /// The minimum fraction of the share that is left for samples while a debt is paid back.
-const LEAST: f64 = 0.1;
+const MIN_FRACTION: f64 = 0.1;
 /// The longest interval, ns.
 const LONGEST_NS: u64 = 1_000_000_000;
 /// Relative changes that are too small to be worth a round over all threads.
@@ -79,7 +79,7 @@ impl Governor {
 
     /// Returns the share that is allowed while a debt is paid back.
     fn allowed(&self) -> f64 {
-        (self.share - self.debt_ns / HORIZON_NS).max(self.share * LEAST)
+        (self.share - self.debt_ns / HORIZON_NS).max(self.share * MIN_FRACTION)
     }
 
     /// Returns the time that we used since the last readings, and the time of which it is a share, ns. `None`

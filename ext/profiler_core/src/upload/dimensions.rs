@@ -69,6 +69,5 @@ impl<'a> Dimension<'a> {
 /// Returns the value of a label. An empty value counts as none, because readers of pprof take it for a
 /// number.
 fn value<'a>(sample: &'a Sample, name: &str) -> Option<&'a str> {
-    let label = sample.labels.iter().find(|it| it.0 == name)?;
-    Some(label.1.as_str()).filter(|it| !it.is_empty())
+    sample.label(name).filter(|value| !value.is_empty())
 }

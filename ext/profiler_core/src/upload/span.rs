@@ -24,7 +24,7 @@ impl Spans {
     /// Returns the span of a sample. Returns `None` also if its labels are not ids, as an app may have such
     /// labels of its own.
     pub(super) fn of(self, sample: &Sample) -> Option<Span> {
-        let label = |name: &str| sample.labels.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
+        let label = |name: &str| sample.label(name);
         let span_id = match self {
             Self::Omitted => return None,
             Self::Own => label(SPAN)?,

@@ -95,7 +95,7 @@ fn span_labels((trace, span, root, broken): (u8, u8, Option<u8>, bool)) -> Vec<(
 fn by_span(profile: &Profile, text: impl Fn(&str, &str, &str) -> String) -> BTreeMap<(String, String), i64> {
     let mut sums = BTreeMap::new();
     for sample in &profile.samples {
-        let label = |name: &str| sample.labels.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
+        let label = |name: &str| sample.label(name);
         let (Some(trace), Some(span)) = (label(TRACE).filter(|it| *it != "of the app"), label(SPAN)) else {
             continue;
         };
@@ -190,9 +190,9 @@ proptest! {
             prop_assert_eq!(files.by(sent_as), export.by(sent_as));
             let mut expected = BTreeMap::new();
             for sample in &profile.samples {
-                let Some((_, value)) = sample.labels.iter().find(|it| it.0 == name) else { continue };
+                let Some(value) = sample.label(name) else { continue };
                 for of in SampleType::ALL.into_iter().skip(1).filter(|it| sample.weights.get(*it) > 0) {
-                    let key = (of.name_and_unit().0.to_owned(), value.clone());
+                    let key = (of.name_and_unit().0.to_owned(), value.to_owned());
                     *expected.entry(key).or_insert(0) += sample.weights.get(of) as i64;
                 }
             }

@@ -6,7 +6,7 @@ use profiler_core::error::Error;
 use profiler_core::format::{self, read, Format, Options};
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{gzip, LONGEST, MOST, MOST_BYTES, NOW, TURN};
+use super::{gzip, LONGEST, MAX_BYTES, NOW, PEAK, TURN};
 
 /// A field of protobuf with a content.
 fn field(number: u64, content: &[u8]) -> Vec<u8> {
@@ -83,11 +83,11 @@ fn labelled(samples: usize, length: usize) -> Vec<u8> {
 }
 
 fn refusal(bytes: &[u8]) -> (String, usize) {
-    MOST.store(NOW.load(Relaxed), Relaxed);
+    PEAK.store(NOW.load(Relaxed), Relaxed);
     let began = Instant::now();
     let outcome = read(bytes).map(|it| it.samples.len()).unwrap_err().to_string();
     assert!(began.elapsed() < LONGEST, "{outcome} took {:?}", began.elapsed());
-    (outcome, MOST.load(Relaxed))
+    (outcome, PEAK.load(Relaxed))
 }
 
 #[test]
@@ -128,10 +128,10 @@ fn text_size_is_checked_before_rendering() {
     let (name, frames) = ("n".repeat(1 << 20), 90_000);
     let profile = read(&foreign(frames, 1, 0, name.len())).unwrap();
     for format in [Format::Folded, Format::Svg] {
-        MOST.store(NOW.load(Relaxed), Relaxed);
+        PEAK.store(NOW.load(Relaxed), Relaxed);
         let written = format::write_with(format, &profile, &Options::default(), &mut std::io::sink());
         assert!(matches!(written, Err(Error::TooLong { .. })), "{written:?}");
-        assert!(MOST.load(Relaxed) < 512 << 20);
+        assert!(PEAK.load(Relaxed) < 512 << 20);
     }
 }
 
@@ -187,20 +187,20 @@ fn bombs() {
         ("deep", text("a", ";a", " 1")),
         ("deep and wide", text("a 1\n", "b;c 1\na;b;c;d;e;f;g 1\n", "")),
     ] {
-        MOST.store(NOW.load(Relaxed), Relaxed);
+        PEAK.store(NOW.load(Relaxed), Relaxed);
         let began = Instant::now();
         let packed = gzip(&bomb);
         drop(bomb);
-        MOST.store(NOW.load(Relaxed), Relaxed);
+        PEAK.store(NOW.load(Relaxed), Relaxed);
         let outcome = read(&packed).map(|it| it.samples.len()).map_err(|it| it.to_string());
-        let most = MOST.load(Relaxed);
+        let most = PEAK.load(Relaxed);
         println!(
             "{name}: {} KiB packed, {} MiB taken, {:?}: {outcome:?}",
             packed.len() >> 10,
             most >> 20,
             began.elapsed()
         );
-        assert!(most < MOST_BYTES, "{name} took {most} bytes");
+        assert!(most < MAX_BYTES, "{name} took {most} bytes");
         // Large, and profiles all the same: one stack or none millions of times, and few stacks on millions of lines.
         assert_eq!(outcome.is_ok(), ["raw", "frameless", "deep and wide"].contains(&name), "{name}");
     }

@@ -22,13 +22,13 @@ use profiler_core::ids::FunctionId;
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: the system's allocator does the work; beside it only two numbers are changed.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Relaxed) + layout.size();
-        MOST.fetch_max(now, Relaxed);
+        PEAK.fetch_max(now, Relaxed);
         // SAFETY: what the caller promises is passed on.
         unsafe { System.alloc(layout) }
     }
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// The most that any file may take, unpacked and as tables.
-const MOST_BYTES: usize = 2_500 << 20;
+const MAX_BYTES: usize = 2_500 << 20;
 
 /// The longest that one may take, in a build without optimisation on a busy machine.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -231,10 +231,10 @@ fn damaged_files() {
             }
         }
         let number = INPUTS.fetch_add(1, Relaxed) + 1;
-        MOST.store(NOW.load(Relaxed), Relaxed);
+        PEAK.store(NOW.load(Relaxed), Relaxed);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| use_it(&bytes, &mut random)));
-        let most = MOST.load(Relaxed);
-        let fine = outcome.is_ok() && most < MOST_BYTES;
+        let most = PEAK.load(Relaxed);
+        let fine = outcome.is_ok() && most < MAX_BYTES;
         if !fine {
             let kept = std::env::temp_dir().join(format!("profiler-fuzz-{seed}-{number}"));
             std::fs::write(&kept, &bytes).unwrap();

@@ -55,8 +55,8 @@ impl NextProfile {
     }
 
     /// Returns whether the functions can be named in this process.
-    pub(super) fn is_of_this_process(&self) -> bool {
-        self.unnamed.iter().all(UnnamedProfile::is_of_this_process)
+    pub(super) fn is_from_this_process(&self) -> bool {
+        self.unnamed.iter().all(UnnamedProfile::is_from_this_process)
     }
 
     /// Drops the results without naming them.

@@ -67,7 +67,7 @@ impl Session {
                 }
             }
         };
-        if !next.is_of_this_process() {
+        if !next.is_from_this_process() {
             return Err(orphaned_error(ruby));
         }
         match next.build(ruby, Pace::AtOnce) {

@@ -49,13 +49,13 @@ impl UnnamedProfile {
     }
 
     /// Returns whether the functions can be named in this process.
-    pub(super) fn is_of_this_process(&self) -> bool {
+    pub(super) fn is_from_this_process(&self) -> bool {
         self.pid == fork::pid()
     }
 
     /// Drops the result without naming it.
     pub(super) fn abandon(self) {
-        if let (true, Some(hub)) = (self.is_of_this_process(), CAPTURE.hub()) {
+        if let (true, Some(hub)) = (self.is_from_this_process(), CAPTURE.hub()) {
             hub.forget(self.unresolved);
         }
     }

@@ -45,7 +45,7 @@ impl TimerInfo {
 
     /// Returns false: threads have no timers here.
     #[inline]
-    pub(crate) fn is_of_a_timer(&self) -> bool {
+    pub(crate) fn is_from_timer(&self) -> bool {
         false
     }
 

@@ -16,7 +16,7 @@ const LIST_BYTES: usize = 16 << 20;
 /// The number of pages whose states are read at once.
 const PIECE: usize = 512;
 /// The most pages of all regions: 128 GiB.
-const MOST_PAGES: u64 = 1 << 25;
+const MAX_PAGES: u64 = 1 << 25;
 
 /// A file of the kernel about this process.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl OwnRegions {
             }
             let Some(region) = entry.region else { continue };
             pages += (region.end - region.start) / PAGE;
-            if pages > MOST_PAGES || !pagemap.read_states(&region, &mut self.states) {
+            if pages > MAX_PAGES || !pagemap.read_states(&region, &mut self.states) {
                 return false;
             }
             // With huge pages, the main arena is in several mappings.

@@ -87,7 +87,7 @@ impl TimerInfo {
 
     /// Returns whether one of the kernel's timers sent the signal, and not a process that claims so.
     #[inline]
-    pub(crate) fn is_of_a_timer(&self) -> bool {
+    pub(crate) fn is_from_timer(&self) -> bool {
         self.code == FROM_TIMER && self.timer != NO_TIMER
     }
 

@@ -27,7 +27,7 @@ const WNOTHREAD: i32 = 0x2000_0000;
 const SPIN: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_micros(100);
 /// The most bytes of an extended state.
-const MOST_EXTENDED: usize = 1 << 15;
+const MAX_EXTENDED_STATE: usize = 1 << 15;
 
 /// Where the restartable sequences of a thread are registered.
 #[repr(C)]
@@ -110,7 +110,7 @@ impl Tracee {
 
     /// Returns the extended state.
     pub(crate) fn extended(&self) -> io::Result<::std::vec::Vec<u8>> {
-        let mut bytes = ::std::vec![0_u8; MOST_EXTENDED];
+        let mut bytes = ::std::vec![0_u8; MAX_EXTENDED_STATE];
         let mut part = ::libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
         self.request(::libc::PTRACE_GETREGSET, NT_X86_XSTATE, (&raw mut part).cast())?;
         bytes.truncate(part.iov_len);

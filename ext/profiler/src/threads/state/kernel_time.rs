@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The deferred time in nanoseconds that a timer would have found in a system call by now. More than that was
 /// spent in page faults, whose ticks look like those outside of the kernel.
-const MOST_DEFERRED_NS: u64 = 16_000_000;
+const MAX_DEFERRED_NS: u64 = 16_000_000;
 
 /// The time in the kernel that a tick represents.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ impl KernelTime {
         // Intervals without a tick so far were spent in the kernel too.
         let skipped_ns = cpu_ns.saturating_sub(before_ns) / interval_ns * interval_ns;
         let all_ns = self.deferred_ns() + skipped_ns;
-        if all_ns == 0 || !in_call && all_ns < MOST_DEFERRED_NS {
+        if all_ns == 0 || !in_call && all_ns < MAX_DEFERRED_NS {
             return None;
         }
         self.restart(before_ns + skipped_ns);

@@ -17,7 +17,7 @@ use profiler_core::record::WallTimes;
 use crate::sys::run_delay;
 
 /// The smallest difference in nanoseconds that is worth a reading. A reading takes a fiftieth of that.
-const LEAST_NS: u64 = 20_000;
+const MIN_OFF_CPU_NS: u64 = 20_000;
 
 /// The clock of one thread, with the readings that move it. The thread itself writes the clocks; the ticker
 /// opens the file.
@@ -103,7 +103,7 @@ impl OffCpu {
         let ran_ns = ran_ns(walls);
         let since_ns = ran_ns.saturating_sub(self.ran_ns.load(Relaxed));
         let off_ns = since_ns.saturating_sub(cpu_ns.saturating_sub(self.cpu_ns.load(Relaxed)));
-        if off_ns < LEAST_NS && !always {
+        if off_ns < MIN_OFF_CPU_NS && !always {
             return;
         }
         let ready_ns = match self.read() {

@@ -5,7 +5,7 @@ use crate::profile::SampleType;
 use crate::text::clean;
 
 /// The minimum change of the whole, as a share, that a reader should act on.
-const LEAST: f64 = 0.05;
+const MIN_CHANGE: f64 = 0.05;
 /// The part of a change that a function must have to be its reason.
 const REASON: f64 = 0.5;
 
@@ -23,7 +23,7 @@ impl Diff {
     /// Returns whether the whole has grown by more than a reader should ignore.
     #[must_use]
     pub fn grew(&self) -> bool {
-        self.means().is_some_and(|(before, after)| after / before >= 1.0 + LEAST)
+        self.means().is_some_and(|(before, after)| after / before >= 1.0 + MIN_CHANGE)
     }
 
     /// Returns the weight of everything, per run or per request; `None` if a side has none.
@@ -55,7 +55,7 @@ impl Diff {
         let amount = |it: f64| self.compare.of.amount(it.round() as u64);
         let span = format!("{} -> {}{of_what}", amount(before), amount(after));
         let ratio = after / before;
-        if (ratio - 1.0).abs() < LEAST {
+        if (ratio - 1.0).abs() < MIN_CHANGE {
             return Some(format!("{}: {span}", self.words().same));
         }
         let grew = ratio > 1.0;

@@ -128,7 +128,7 @@ fn functions_with_few_samples_are_not_tested() {
     let diff = compared(1, 20, 1.0, 0.0, COMPARE);
     assert_eq!(significant(&diff), 0);
     assert!(diff.compared <= 1);
-    assert!(diff.changes.iter().filter(|it| it.samples < LEAST_SAMPLES).all(|it| it.chance == 1.0));
+    assert!(diff.changes.iter().filter(|it| it.samples < MIN_SAMPLES).all(|it| it.chance == 1.0));
 }
 
 #[test]

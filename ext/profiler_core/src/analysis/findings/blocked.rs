@@ -20,7 +20,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         super::add(blamed_ns, sample.weights.get(SampleType::GvlBlame));
     }
     let (at, blamed_ns) = sums.into_values().rev().max_by_key(|(at, _)| at.weight)?;
-    let place = at.place().filter(|_| clock.is_worth(at.weight))?;
+    let place = at.place().filter(|_| clock.is_significant(at.weight))?;
     let title = sites.title(place);
     let blocks = at.callee(profile).unwrap_or_else(|| title.clone());
     let called = if blocks == title { String::new() } else { format!(", called from {title}") };

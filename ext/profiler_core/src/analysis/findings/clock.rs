@@ -73,7 +73,7 @@ impl<'profile> Clock<'profile> {
                 State::Gvl
                     if !threads_of_app.is_empty()
                         && !threads_of_app.contains(&sample.thread)
-                        && sites.is_librarys(sample.stack) =>
+                        && sites.is_in_library(sample.stack) =>
                 {
                     return Part::Idle;
                 }
@@ -166,7 +166,7 @@ impl<'profile> Clock<'profile> {
     }
 
     /// Returns whether the weight is enough of the time for a finding.
-    pub(super) fn is_worth(&self, weight: u64) -> bool {
-        weight > 0 && self.share(weight) >= super::LEAST_SHARE
+    pub(super) fn is_significant(&self, weight: u64) -> bool {
+        weight > 0 && self.share(weight) >= super::MIN_SHARE
     }
 }

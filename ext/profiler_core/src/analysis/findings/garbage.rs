@@ -21,7 +21,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         let request = profile.frames_of(sample.stack).find(|it| REQUESTS.contains(&sites.name(*it)));
         causes.entry(site.function).or_default().add(site, request, ns);
     }
-    if !clock.is_worth(weight) {
+    if !clock.is_significant(weight) {
         return None;
     }
     let cause = causes.into_values().rev().max_by_key(|it| it.weight);
@@ -57,8 +57,9 @@ fn allocated_in<'profile>(
     for sample in &profile.samples {
         let bytes = sample.weights.get(SampleType::AllocSpace);
         if bytes > 0 && sites.nearest(sample.stack).is_some_and(|it| it.function == function) {
-            let class = sample.labels.iter().find(|(name, _)| name == CLASS).map(|(_, class)| class.as_str());
-            class.into_iter().for_each(|it| super::add(classes.entry(it).or_default(), bytes));
+            if let Some(class) = sample.label(CLASS) {
+                super::add(classes.entry(class).or_default(), bytes);
+            }
         }
     }
     super::heaviest(&classes).map(|it| it.0)

@@ -10,7 +10,7 @@ use crate::profile::{Profile, SampleType};
 
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let weight = clock.weight(|it| *it == Part::Gvl);
-    if !clock.is_worth(weight) {
+    if !clock.is_significant(weight) {
         return None;
     }
     let mut holders: BTreeMap<FunctionId, At> = BTreeMap::new();

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clock::Part;
-use super::{details_of, heaviest, At, Clock, Finding, Kind, LEAST_RUNNING};
+use super::{details_of, heaviest, At, Clock, Finding, Kind, MIN_RUNNING_SHARE};
 use crate::analysis::sites::{is_executable, Sites};
 use crate::analysis::template::name_or_template;
 use crate::ids::{FunctionId, StackId};
@@ -15,7 +15,7 @@ use crate::text::units::percent;
 /// that holds the time is further out.
 const HOT: f64 = 0.25;
 /// The part of the running time that a function further out must hold.
-const MOST: f64 = 0.5;
+const MIN_OUTER_SHARE: f64 = 0.5;
 /// The minimum part of that function's time for a branch to be named.
 const BRANCH: f64 = 0.1;
 /// The number of branches that are named.
@@ -65,7 +65,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
     }
     let trunk = trunk(profile, sites, clock, &rows, ran);
     // A hot spot that does not exceed chance adds nothing to the place that holds the time.
-    let is_worth = trunk.is_none() || clock.share(hottest.weight) >= LEAST_RUNNING;
+    let is_worth = trunk.is_none() || clock.share(hottest.weight) >= MIN_RUNNING_SHARE;
     trunk.into_iter().chain(is_worth.then_some(hottest)).collect()
 }
 
@@ -160,7 +160,7 @@ fn trunk(
 
 /// Returns the function with the least weight among those that hold half of `ran`.
 fn holder(sums: &BTreeMap<FunctionId, (At, Callers)>, ran: u64) -> Option<FunctionId> {
-    let holds = sums.iter().filter(|(_, (at, _))| at.weight as f64 >= ran as f64 * MOST);
+    let holds = sums.iter().filter(|(_, (at, _))| at.weight as f64 >= ran as f64 * MIN_OUTER_SHARE);
     holds.min_by_key(|(_, (at, _))| (at.weight, Reverse(at.place()))).map(|(function, _)| *function)
 }
 

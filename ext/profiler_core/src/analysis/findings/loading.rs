@@ -7,8 +7,8 @@ use super::{At, Clock, Finding, Kind};
 use crate::analysis::sites::Sites;
 use crate::text::units::duration;
 
-/// A package is named if it takes at least one part in so many of the loading.
-const LEAST_OF_LOADING: u64 = 5;
+/// A package is named if it takes at least this part of the loading: one fifth.
+const MIN_PACKAGE_DIVISOR: u64 = 5;
 
 /// Finds the time spent loading.
 pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
@@ -26,12 +26,12 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
             required.add(by, None, ns);
         }
     }
-    if !clock.is_worth(weight) {
+    if !clock.is_significant(weight) {
         return None;
     }
     // Until a file is found, it belongs to no package.
     let named = packages.iter().filter(|(package, _)| package.is_some()).max_by_key(|(_, it)| it.0);
-    let named = named.filter(|(_, it)| it.0 >= weight / LEAST_OF_LOADING);
+    let named = named.filter(|(_, it)| it.0 >= weight / MIN_PACKAGE_DIVISOR);
     let (package, spent, at) = match named {
         Some((package, (spent, at))) => (*package, *spent, at),
         None => (None, 0, &required),
@@ -62,7 +62,7 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
 pub(super) fn find_start(clock: &Clock<'_>) -> Option<Finding> {
     let weight = clock.weight(|it| *it == Part::Starting);
     let all = clock.total.saturating_add(weight);
-    let is_much = weight as f64 >= all as f64 * super::LEAST_SHARE;
+    let is_much = weight as f64 >= all as f64 * super::MIN_SHARE;
     (weight > 0 && is_much).then(|| Finding {
         kind: Kind::Loading,
         text: format!("loaded code for {}: left out, as it was before the requests", duration(weight)),

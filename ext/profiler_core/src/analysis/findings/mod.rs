@@ -29,12 +29,12 @@ use crate::text::units::{counted, duration};
 use clock::Clock;
 
 /// The maximum number of findings of a profile.
-const MOST: usize = 6;
+const MAX_FINDINGS: usize = 6;
 /// The minimum share of the time that is worth a finding.
-const LEAST_SHARE: f64 = 0.10;
+const MIN_SHARE: f64 = 0.10;
 /// The minimum share for code that ran: in a program without a hot spot, the hottest function is still the
 /// place to start.
-const LEAST_RUNNING: f64 = 0.05;
+const MIN_RUNNING_SHARE: f64 = 0.05;
 
 /// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,7 +163,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     first.into_iter().for_each(|it| all.insert(0, it));
     notes.extend(last);
     notes.extend(trust::find(profile));
-    all.truncate(MOST.saturating_sub(notes.len()));
+    all.truncate(MAX_FINDINGS.saturating_sub(notes.len()));
     all.extend(notes);
     all
 }
@@ -182,7 +182,7 @@ fn keep_code_that_ran(all: &mut Vec<Finding>) {
     let says_what =
         |it: &Finding| matches!(it.kind, Kind::Waiting | Kind::Blocked | Kind::Gvl | Kind::Loading);
     let is_said = all.iter().any(says_what);
-    let is_enough = |it: &Finding| it.share.is_some_and(|it| it >= LEAST_RUNNING);
+    let is_enough = |it: &Finding| it.share.is_some_and(|it| it >= MIN_RUNNING_SHARE);
     all.retain(|it| it.kind != Kind::Running || !is_said || is_enough(it));
 }
 

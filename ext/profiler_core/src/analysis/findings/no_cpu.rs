@@ -11,7 +11,7 @@ use crate::text::units::duration;
 pub(super) fn find(profile: &Profile, clock: &Clock<'_>) -> Option<Finding> {
     let weight = clock.weight(|it| *it == Part::NoCpu);
     let all = if clock.is_throttled { clock.total } else { clock.total.saturating_add(weight) };
-    if weight == 0 || (weight as f64) < all as f64 * super::LEAST_SHARE {
+    if weight == 0 || (weight as f64) < all as f64 * super::MIN_SHARE {
         return None;
     }
     let (text, share) = if clock.is_throttled {

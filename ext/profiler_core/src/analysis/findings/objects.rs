@@ -10,9 +10,9 @@ use crate::profile::{Profile, Sample, SampleType};
 use crate::text::units::percent;
 
 /// The minimum share of all bytes that is worth a finding.
-const LEAST_SHARE: f64 = 0.20;
+const MIN_SHARE: f64 = 0.20;
 /// The minimum number of bytes that is worth a finding.
-const LEAST_BYTES: u64 = 1 << 20;
+const MIN_BYTES: u64 = 1 << 20;
 /// The part of the objects that must not be live at the end for them to have died young.
 const DEAD: f64 = 0.95;
 
@@ -22,7 +22,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
     let is_timed = [SampleType::Wall, SampleType::Cpu].iter().any(|it| profile.sample_types.contains(it));
     let heaviest = |of| {
         heaviest(profile, sites, of)
-            .filter(|(at, _, share)| !is_timed || (*share >= LEAST_SHARE && at.weight >= LEAST_BYTES))
+            .filter(|(at, _, share)| !is_timed || (*share >= MIN_SHARE && at.weight >= MIN_BYTES))
     };
     let live = heaviest(SampleType::InuseSpace).map(|(at, class, share)| Finding {
         kind: Kind::Live,
@@ -76,7 +76,7 @@ fn heaviest<'profile>(
 
 /// Returns the class of the objects of a sample, which is empty in profiles of tools that do not note it.
 fn class_of(sample: &Sample) -> &str {
-    sample.labels.iter().find(|(name, _)| name == CLASS).map_or("", |(_, class)| class.as_str())
+    sample.label(CLASS).unwrap_or_default()
 }
 
 /// Describes how much of what was allocated there was no longer live, if live objects were tracked and most

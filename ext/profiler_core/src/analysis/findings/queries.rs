@@ -14,9 +14,9 @@ use crate::text::units::{count, duration};
 const MARKER: &str = "SQL";
 const CACHED: &str = "SQL cached";
 /// The minimum number of times that a request has to send a statement.
-const LEAST_TIMES: u64 = 10;
+const MIN_TIMES: u64 = 10;
 /// The maximum number of statements that are named.
-const MOST: usize = 3;
+const MAX_STATEMENTS: usize = 3;
 /// The label of a request's endpoint.
 const ENDPOINT: &str = "endpoint";
 /// The modules whose methods send statements.
@@ -43,10 +43,10 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
     let requests = counted.unwrap_or_else(|| profile.requests.count()).max(1);
 
     let mut statements: Vec<(&str, Runs)> = statements(profile).into_iter().collect();
-    statements.retain(|(_, it)| it.times / requests >= LEAST_TIMES);
+    statements.retain(|(_, it)| it.times / requests >= MIN_TIMES);
     statements.sort_by_key(|(name, it)| (Reverse(it.times), *name));
     let (first, _) = *statements.first()?;
-    statements.truncate(MOST);
+    statements.truncate(MAX_STATEMENTS);
 
     let times = |it: &Runs| format!("{} times", count(it.times / requests));
     let each: Vec<String> = statements
@@ -141,7 +141,7 @@ impl<'profile> Senders<'profile> {
             let sends = inner.any(|it| starts_with(it, &SENDERS));
             let Some(site) = sites.app(sample.stack).filter(|_| sends) else { continue };
             let weight = sample.weights.get(of);
-            let endpoint = sample.labels.iter().find(|(name, _)| name == ENDPOINT).map(|it| it.1.as_str());
+            let endpoint = sample.label(ENDPOINT);
             functions.entry((endpoint, site.function)).or_default().add(site, None, weight);
             endpoint.into_iter().for_each(|it| super::add(endpoints.entry(it).or_default(), weight));
         }

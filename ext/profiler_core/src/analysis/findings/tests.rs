@@ -332,7 +332,7 @@ fn six_findings_are_the_most_and_the_limits_of_trust_are_among_them() {
     it.wall(MAIN, State::Waiting, 20, &format!("{}; Kernel#sleep", app(5)));
     it.wall(MAIN, State::Waiting, 20, &format!("{}; IO#gets", app(6)));
     let kinds: Vec<Kind> = findings(&it.profile()).iter().map(|it| it.kind).collect();
-    assert_eq!(kinds.len(), MOST);
+    assert_eq!(kinds.len(), MAX_FINDINGS);
     assert_eq!(kinds.last(), Some(&Kind::Trust));
 }
 

@@ -55,5 +55,5 @@ fn samples_of_code(profile: &Profile) -> Option<u64> {
     profile.samples.iter().filter(waited).for_each(|it| waits.add(&it.weights));
     let all = profile.total();
     let rest = |of| all.get(of).saturating_sub(waits.get(of));
-    (rest(of) as f64 >= all.get(of) as f64 * super::LEAST_SHARE).then(|| rest(SampleType::Samples))
+    (rest(of) as f64 >= all.get(of) as f64 * super::MIN_SHARE).then(|| rest(SampleType::Samples))
 }

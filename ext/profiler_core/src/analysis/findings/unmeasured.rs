@@ -5,7 +5,7 @@ use crate::profile::{Note, Profile, SampleType};
 use crate::text::units::duration;
 
 /// The part of its time for which a program must have been off the CPU.
-const MOST: f64 = 0.5;
+const MIN_OFF_CPU_SHARE: f64 = 0.5;
 
 /// Finds that only CPU time was measured and that the program mostly did not run. Time in which it could run,
 /// but others had the CPU, does not count.
@@ -25,7 +25,7 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     let all_ns = profile.meta.duration_ns;
     let with_cpu_ns = all_ns.saturating_sub(profile.stats.run_delay_ns);
     let cpu_ns = profile.total().get(SampleType::Cpu).saturating_add(unseen_ns);
-    if with_cpu_ns.saturating_sub(cpu_ns) as f64 <= with_cpu_ns as f64 * MOST {
+    if with_cpu_ns.saturating_sub(cpu_ns) as f64 <= with_cpu_ns as f64 * MIN_OFF_CPU_SHARE {
         return None;
     }
     let text =

@@ -13,7 +13,7 @@ use crate::text::units::duration;
 /// The prefixes of methods that send statements to a database.
 const CLIENTS: [&str; 6] = ["ActiveRecord::", "Sequel::", "PG::", "Mysql2::", "Trilogy", "SQLite3::"];
 /// The maximum number of these findings in a profile.
-const MOST: usize = 2;
+const MAX_WAITS: usize = 2;
 
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Vec<Finding> {
     let mut sums: BTreeMap<(FunctionId, Cause), At> = BTreeMap::new();
@@ -27,7 +27,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
         }
         sums.entry((site.function, *cause)).or_default().add(site, sites.callee(sample.stack, site), weight);
     }
-    let mut sums: Vec<_> = sums.into_iter().filter(|(_, at)| clock.is_worth(at.weight)).collect();
+    let mut sums: Vec<_> = sums.into_iter().filter(|(_, at)| clock.is_significant(at.weight)).collect();
     sums.sort_by_key(|(key, at)| (std::cmp::Reverse(at.weight), *key));
     // Markers know which statement it was, but not the stack.
     let statement = queries::longest(profile);
@@ -59,5 +59,5 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
             command: details_of(sites.name(place)),
         })
     };
-    sums.iter().take(MOST).filter_map(finding).collect()
+    sums.iter().take(MAX_WAITS).filter_map(finding).collect()
 }

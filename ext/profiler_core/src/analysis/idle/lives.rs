@@ -9,12 +9,12 @@ use crate::profile::{Profile, SampleType};
 use crate::record::State;
 
 /// The part of a thread's wall clock that a wait must exceed for the thread to be idle in it.
-const MOST_OF_A_LIFE: f64 = 0.95;
+const MIN_IDLE_SHARE: f64 = 0.95;
 /// A thread with less than this part of the profile's time has ended, or is in the profile only for some
 /// requests.
-const WHOLE_LIFE: f64 = 0.5;
+const MIN_LIFE_SHARE: f64 = 0.5;
 /// A thread that waits for work for less than this part of its life is not idle: it worked.
-const LEAST_OF_A_LIFE: f64 = 0.05;
+const MIN_WAITING_SHARE: f64 = 0.05;
 
 /// The times of a profile's threads.
 pub(super) struct Lives {
@@ -70,16 +70,16 @@ impl Lives {
     /// Returns whether the thread is idle in the wait, unless that is for the end of threads.
     pub(super) fn is_idle(&self, thread: usize, wait: &Wait) -> bool {
         let only_waits = self.only_waits(thread, wait);
-        let is_librarys = !self.in_app.is_empty() && !wait.in_app;
+        let is_outside_app = !self.in_app.is_empty() && !wait.in_app;
         if !wait.is_main {
-            return only_waits || is_librarys;
+            return only_waits || is_outside_app;
         }
         // The rest concerns the main thread.
         let others_work = self.in_app.iter().any(|it| *it != thread);
         match wait.cause {
-            Cause::Connection => only_waits || is_librarys,
-            Cause::Event | Cause::Queue | Cause::Process => is_librarys,
-            Cause::Io | Cause::Sleep => is_librarys && others_work,
+            Cause::Connection => only_waits || is_outside_app,
+            Cause::Event | Cause::Queue | Cause::Process => is_outside_app,
+            Cause::Io | Cause::Sleep => is_outside_app && others_work,
             _ => false,
         }
     }
@@ -97,7 +97,7 @@ impl Lives {
         for ((thread, ..), wait) in waits.iter() {
             *idle_ns.entry(*thread).or_default() += wait.wall_ns;
         }
-        let least_ns = |thread: &usize| self.life(*thread).own_ns() * LEAST_OF_A_LIFE;
+        let least_ns = |thread: &usize| self.life(*thread).own_ns() * MIN_WAITING_SHARE;
         let is_enough = |(thread, idle): (&usize, &u64)| *idle as f64 >= least_ns(thread);
         waits.retain(|(thread, ..), _| idle_ns.get_key_value(thread).is_some_and(is_enough));
     }
@@ -106,9 +106,9 @@ impl Lives {
     /// thread has to live for most of the profile.
     fn only_waits(&self, thread: usize, wait: &Wait) -> bool {
         let life = self.life(thread);
-        let is_whole = life.whole_ns as f64 >= self.duration_ns as f64 * WHOLE_LIFE;
+        let is_whole = life.whole_ns as f64 >= self.duration_ns as f64 * MIN_LIFE_SHARE;
         (is_whole || (wait.cause.is_for_work() && !wait.is_main))
-            && wait.wall_ns as f64 > life.own_ns() * MOST_OF_A_LIFE
+            && wait.wall_ns as f64 > life.own_ns() * MIN_IDLE_SHARE
     }
 
     fn life(&self, thread: usize) -> Life {

@@ -8,9 +8,9 @@ use crate::format::json_out::comma;
 use crate::format::sample_series::Share;
 use crate::profile::{Profile, SampleType};
 
-/// The number of steps of a counter, none of which is shorter than [`LEAST_NS`].
+/// The number of steps of a counter, none of which is shorter than [`MIN_STEP_NS`].
 const STEPS: u64 = 2_000;
-const LEAST_NS: u64 = 10_000_000;
+const MIN_STEP_NS: u64 = 10_000_000;
 
 /// The sample type, the name, the category (by which the front end chooses how to draw it), and the
 /// description.
@@ -28,7 +28,7 @@ pub(super) struct Counters<'profile> {
 
 impl<'profile> Counters<'profile> {
     pub(super) fn new(profile: &'profile Profile) -> Self {
-        let step_ns = (profile.meta.duration_ns / STEPS).max(LEAST_NS);
+        let step_ns = (profile.meta.duration_ns / STEPS).max(MIN_STEP_NS);
         Self { profile, step_ns, steps: Default::default() }
     }
 

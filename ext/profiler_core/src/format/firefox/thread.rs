@@ -114,8 +114,7 @@ impl<'profile> Thread<'profile> {
         self.mark_state(sample, share, wall_ns);
         let (allocated, alive) = (get(SampleType::AllocSpace), get(SampleType::InuseSpace));
         if allocated > 0 || alive > 0 {
-            let class = sample.labels.iter().find(|(name, _)| name == "class");
-            let class = self.tables.string(class.map_or("(unknown)", |(_, value)| value));
+            let class = self.tables.string(sample.label("class").unwrap_or("(unknown)"));
             let allocation = |bytes| Allocation { at_ns, stack, bytes, class };
             self.allocated.extend((allocated > 0).then(|| allocation(allocated)));
             self.alive.extend((alive > 0).then(|| allocation(alive)));
@@ -128,10 +127,7 @@ impl<'profile> Thread<'profile> {
         if self.profile.timeline.is_none() || length_ns == 0 {
             return;
         }
-        let label = |name: &str| {
-            let found = sample.labels.iter().find(|(label, _)| label == name);
-            found.map_or_else(String::new, |(_, value)| value.clone())
-        };
+        let label = |name: &str| sample.label(name).unwrap_or_default().to_owned();
         let row = share.row;
         let kind = match sample.state {
             State::Gc => Kind::Gc { row, kind: label("gc"), reason: label("gc_reason") },

@@ -1,24 +1,24 @@
 //! Decoding of messages into a profile. The file may contain anything: every number is checked before it is
 //! used.
 
-use super::label_names::{is_ours, unescape, STATE};
+use super::label_names::{is_reserved, unescape, STATE};
 use super::messages::{self, Text};
 use super::timeline;
 use crate::error::Error;
-use crate::format::reading::{AtMost, Budget, MOST_FRAMES};
+use crate::format::reading::{AtMost, Budget, MAX_FRAMES};
 use crate::ids::{FrameId, FunctionId, Id, Interner, StackId};
 use crate::profile::{Frame, Function, Node, Profile, RequestsRow, Sample, SampleType, Thread, Weights};
 use crate::record::State;
 
 /// The maximum number of places in stacks: those of months.
-const MOST_NODES: usize = 16_000_000;
+const MAX_NODES: usize = 16_000_000;
 
 /// The maximum number of markers. A session keeps ten thousand, and profiles can be merged.
-const MOST_MARKERS: usize = 2_000_000;
+const MAX_MARKERS: usize = 2_000_000;
 
 /// The maximum number of label sets whose requests are counted. A session has four thousand, and profiles can
 /// be merged.
-const MOST_REQUESTS: usize = 1_000_000;
+const MAX_REQUESTS: usize = 1_000_000;
 
 /// Decodes a message of that many bytes.
 pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile, Error> {
@@ -41,8 +41,8 @@ pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile
         stacks: stacks.into_rows(),
         threads: message.thread.iter().map(&mut thread).collect::<Result<_, Error>>()?,
         samples,
-        markers: list::<_, MOST_MARKERS>(&message.markers)?,
-        requests: list::<RequestsRow, MOST_REQUESTS>(&message.requests)?.into_iter().collect(),
+        markers: list::<_, MAX_MARKERS>(&message.markers)?,
+        requests: list::<RequestsRow, MAX_REQUESTS>(&message.requests)?.into_iter().collect(),
         meta: json(&message.meta)?,
         stats: json(&message.stats)?,
         timeline: None,
@@ -56,11 +56,11 @@ fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| Error::malformed(format!("its description: {error}")))
 }
 
-fn list<T: serde::de::DeserializeOwned, const MOST: usize>(text: &str) -> Result<Vec<T>, Error> {
+fn list<T: serde::de::DeserializeOwned, const MAX: usize>(text: &str) -> Result<Vec<T>, Error> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    json::<AtMost<T, MOST>>(text).map(|it| it.0)
+    json::<AtMost<T, MAX>>(text).map(|it| it.0)
 }
 
 fn sample_types(message: &messages::Profile, strings: &Strings<'_>) -> Result<Vec<SampleType>, Error> {
@@ -129,15 +129,15 @@ fn samples(
     for (row, thread) in message.sample.iter().zip(&message.sample_thread) {
         let thread = usize::try_from(*thread).ok().filter(|it| *it < message.thread.len());
         let mut stack = None;
-        if row.location_id.len() > MOST_FRAMES as usize {
-            return Err(Error::malformed(format!("a stack has more than {MOST_FRAMES} frames")));
+        if row.location_id.len() > MAX_FRAMES as usize {
+            return Err(Error::malformed(format!("a stack has more than {MAX_FRAMES} frames")));
         }
         for id in row.location_id.iter().rev() {
             let frame = FrameId::from_index(place("location", *id, message.location.len())?);
             stack = Some(stacks.intern(Node { parent: stack, frame }));
         }
-        if stacks.rows().len() > MOST_NODES {
-            return Err(Error::malformed(format!("its stacks have more than {MOST_NODES} different places")));
+        if stacks.rows().len() > MAX_NODES {
+            return Err(Error::malformed(format!("its stacks have more than {MAX_NODES} different places")));
         }
         let (state, labels) = labels(row, strings, budget)?;
         samples.push(Sample {
@@ -179,7 +179,7 @@ fn labels(
         let (name, text) = (strings.get(label.key)?, strings.get(label.str)?);
         if name == STATE {
             state = State::ALL.into_iter().find(|it| it.name() == text);
-        } else if !is_ours(name) {
+        } else if !is_reserved(name) {
             labels.push((budget.copy(unescape(name))?, budget.copy(text)?));
         }
     }

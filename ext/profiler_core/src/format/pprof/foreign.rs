@@ -11,7 +11,7 @@ use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
 /// The maximum number of sample types; the measurements of a program are about a dozen.
-const MOST_COLUMNS: usize = 1_000;
+const MAX_COLUMNS: usize = 1_000;
 
 /// A column of values: the sample type that it becomes, and the factor for its values.
 struct Column {
@@ -98,8 +98,8 @@ fn columns<'message>(
     let mut left = Vec::new();
     for (place, it) in message.sample_type.iter().enumerate() {
         let (name, unit) = (text(it.r#type)?, text(it.unit)?);
-        if place == MOST_COLUMNS {
-            return Err(Error::malformed(format!("it has more than {MOST_COLUMNS} sample types")));
+        if place == MAX_COLUMNS {
+            return Err(Error::malformed(format!("it has more than {MAX_COLUMNS} sample types")));
         }
         let (kind, scale) = kind(unit);
         match by_name(name, kind).filter(|of| columns.iter().all(|it| it.of != *of)) {

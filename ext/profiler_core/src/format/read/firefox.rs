@@ -23,14 +23,14 @@ use stacks::Stacks;
 use tables::{Tables, Used};
 
 /// The maximum number of threads.
-const MOST_THREADS: usize = 100_000;
+const MAX_THREADS: usize = 100_000;
 
 #[derive(Deserialize)]
 struct File {
     meta: Header,
     #[serde(default)]
     shared: Tables,
-    threads: AtMost<Thread, MOST_THREADS>,
+    threads: AtMost<Thread, MAX_THREADS>,
 }
 
 #[derive(Deserialize)]

@@ -12,15 +12,15 @@ use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
 /// The maximum number of profiles in a file: one for each thread and sample type.
-const MOST_PROFILES: usize = 100_000;
+const MAX_PROFILES: usize = 100_000;
 
 /// The maximum number of functions.
-const MOST_FUNCTIONS: usize = 4_000_000;
+const MAX_FUNCTIONS: usize = 4_000_000;
 
 #[derive(Deserialize)]
 struct File {
     shared: Shared,
-    profiles: AtMost<One, MOST_PROFILES>,
+    profiles: AtMost<One, MAX_PROFILES>,
     #[serde(default)]
     exporter: String,
     name: Option<String>,
@@ -28,7 +28,7 @@ struct File {
 
 #[derive(Deserialize)]
 struct Shared {
-    frames: AtMost<Frame, MOST_FUNCTIONS>,
+    frames: AtMost<Frame, MAX_FUNCTIONS>,
 }
 
 #[derive(Deserialize)]

@@ -27,7 +27,7 @@ struct File {
 }
 
 /// The maximum number of functions.
-const MOST_FUNCTIONS: usize = 4_000_000;
+const MAX_FUNCTIONS: usize = 4_000_000;
 
 /// The numbers and functions, in the order of the file.
 struct Frames(Vec<(String, Frame)>);
@@ -38,13 +38,13 @@ impl<'de> Deserialize<'de> for Frames {
         impl<'de> Visitor<'de> for Entries {
             type Value = Frames;
             fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(to, "an object of at most {MOST_FUNCTIONS} frames")
+                write!(to, "an object of at most {MAX_FUNCTIONS} frames")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Frames, A::Error> {
                 let mut frames = Vec::new();
                 while let Some(frame) = map.next_entry()? {
-                    if frames.len() == MOST_FUNCTIONS {
-                        return Err(serde::de::Error::invalid_length(MOST_FUNCTIONS + 1, &self));
+                    if frames.len() == MAX_FUNCTIONS {
+                        return Err(serde::de::Error::invalid_length(MAX_FUNCTIONS + 1, &self));
                     }
                     frames.push(frame);
                 }

@@ -11,12 +11,12 @@ use crate::error::Error;
 /// The steps per byte of the file, the steps that any file may take in addition, and the maximum.
 const STEPS_A_BYTE: u64 = 16;
 const STEPS: u64 = 10_000_000;
-const MOST_STEPS: u64 = 200_000_000;
+const MAX_STEPS: u64 = 200_000_000;
 
 /// The bytes of text per byte of the file, the bytes that any file may take in addition, and the maximum.
 const TEXT_A_BYTE: u64 = 64;
 const TEXT: u64 = 64 << 20;
-const MOST_TEXT: u64 = 1 << 30;
+const MAX_TEXT: u64 = 1 << 30;
 
 /// The remaining budget of one file.
 pub(in crate::format) struct Budget {
@@ -31,8 +31,8 @@ impl Budget {
         let bytes = bytes as u64;
         Self {
             bytes,
-            steps: bytes.saturating_mul(STEPS_A_BYTE).saturating_add(STEPS).min(MOST_STEPS),
-            text: bytes.saturating_mul(TEXT_A_BYTE).saturating_add(TEXT).min(MOST_TEXT),
+            steps: bytes.saturating_mul(STEPS_A_BYTE).saturating_add(STEPS).min(MAX_STEPS),
+            text: bytes.saturating_mul(TEXT_A_BYTE).saturating_add(TEXT).min(MAX_TEXT),
         }
     }
 
@@ -61,36 +61,36 @@ impl Budget {
     }
 }
 
-/// A list in JSON with at most `MOST` items, each of which can take a hundred times more memory than its
+/// A list in JSON with at most `MAX` items, each of which can take a hundred times more memory than its
 /// text.
 #[derive(Debug)]
-pub(in crate::format) struct AtMost<T, const MOST: usize>(pub(in crate::format) Vec<T>);
+pub(in crate::format) struct AtMost<T, const MAX: usize>(pub(in crate::format) Vec<T>);
 
-impl<T, const MOST: usize> Default for AtMost<T, MOST> {
+impl<T, const MAX: usize> Default for AtMost<T, MAX> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for AtMost<T, MOST> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for AtMost<T, MAX> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Items<T, const MOST: usize>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST> {
+        struct Items<T, const MAX: usize>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Items<T, MAX> {
             type Value = Vec<T>;
             fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(to, "an array of at most {MOST}")
+                write!(to, "an array of at most {MAX}")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
                 let mut items = Vec::new();
                 while let Some(item) = seq.next_element()? {
-                    if items.len() == MOST {
-                        return Err(serde::de::Error::invalid_length(MOST + 1, &self));
+                    if items.len() == MAX {
+                        return Err(serde::de::Error::invalid_length(MAX + 1, &self));
                     }
                     items.push(item);
                 }
                 Ok(items)
             }
         }
-        from.deserialize_seq(Items::<T, MOST>(std::marker::PhantomData)).map(Self)
+        from.deserialize_seq(Items::<T, MAX>(std::marker::PhantomData)).map(Self)
     }
 }

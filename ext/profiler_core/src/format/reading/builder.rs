@@ -9,10 +9,10 @@ use crate::profile::{Frame, Function, Meta, Node, Profile, SampleType, Thread, W
 
 /// The maximum number of places in stacks, where callers and callees count separately. A deployment's profile
 /// of a day has some 100,000.
-const MOST_NODES: usize = 4_000_000;
+const MAX_NODES: usize = 4_000_000;
 
 /// The maximum number of frames in a stack; Ruby itself gives up at some 12,000.
-pub(in crate::format) const MOST_FRAMES: u32 = 100_000;
+pub(in crate::format) const MAX_FRAMES: u32 = 100_000;
 
 pub(in crate::format) struct Builder {
     pub(in crate::format) budget: Budget,
@@ -68,12 +68,12 @@ impl Builder {
         let stack = self.tables.stack(Node { parent: caller, frame });
         if stack.index() == self.depths.len() {
             let depth = caller.and_then(|it| self.depths.get(it.index())).map_or(1, |it| it + 1);
-            if depth > MOST_FRAMES {
-                return Err(Error::malformed(format!("a stack has more than {MOST_FRAMES} frames")));
+            if depth > MAX_FRAMES {
+                return Err(Error::malformed(format!("a stack has more than {MAX_FRAMES} frames")));
             }
-            if self.depths.len() >= MOST_NODES {
+            if self.depths.len() >= MAX_NODES {
                 return Err(Error::malformed(format!(
-                    "its stacks have more than {MOST_NODES} different places"
+                    "its stacks have more than {MAX_NODES} different places"
                 )));
             }
             self.depths.push(depth);

@@ -13,4 +13,4 @@ mod builder;
 
 pub(super) use crate::profile::table_builder::Row;
 pub(super) use budget::{AtMost, Budget};
-pub(super) use builder::{Builder, MOST_FRAMES};
+pub(super) use builder::{Builder, MAX_FRAMES};

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::table::{place_of, LEAST_COLUMNS};
+use super::table::{place_of, MIN_COLUMNS};
 use super::Paint;
 use crate::format::display::display_name;
 use crate::profile::{Function, SampleType};
@@ -44,7 +44,7 @@ impl Fit {
         if self.full_paths {
             return Cow::Borrowed(text);
         }
-        Cow::Owned(shorten(text, columns.max(LEAST_COLUMNS)))
+        Cow::Owned(shorten(text, columns.max(MIN_COLUMNS)))
     }
 
     /// Formats a function's name, and its place if there is room for it, in that many columns.
@@ -56,7 +56,7 @@ impl Fit {
     pub(super) fn placed(self, name: &str, place: &str, columns: usize, after_name: &str) -> String {
         let name = self.cut(name, columns);
         let rest = columns.saturating_sub(name.chars().count() + 2);
-        if place.is_empty() || !(self.full_paths || rest > LEAST_COLUMNS) {
+        if place.is_empty() || !(self.full_paths || rest > MIN_COLUMNS) {
             return format!("{name}{after_name}");
         }
         format!("{name}{after_name}  {}", self.paint().dim(&self.cut(place, rest)))

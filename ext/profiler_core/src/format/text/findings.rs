@@ -12,7 +12,7 @@ const GAP: &str = "  ";
 /// The minimum number of columns to which a name is cut, unless a line would not fit.
 const NAME_COLUMNS: usize = 12;
 /// The maximum number of lines of a finding.
-const MOST_LINES: usize = 3;
+const MAX_LINES: usize = 3;
 
 /// Returns the lines of `findings`, of at most `width` columns each. A profile without findings gets a line
 /// that says so.
@@ -73,7 +73,7 @@ fn fitted(fact: &str, place: &str, available: usize) -> (Vec<String>, String) {
         lines.len() <= most && last + taken <= available
     };
     let whole = broken(fact, available, place);
-    for most in 1..=MOST_LINES {
+    for most in 1..=MAX_LINES {
         for place in [place, name] {
             let lines = broken(fact, available, place);
             if fits(&lines, place, most) {
@@ -85,13 +85,13 @@ fn fitted(fact: &str, place: &str, available: usize) -> (Vec<String>, String) {
     for most in (NAME_COLUMNS..longest).rev() {
         let shorter = fact.split(' ').map(|it| shorten_name(it, most)).collect::<Vec<_>>().join(" ");
         let lines = broken(&shorter, available, name);
-        if fits(&lines, name, MOST_LINES) {
+        if fits(&lines, name, MAX_LINES) {
             return (lines, name.to_owned());
         }
     }
     // The part that does not fit is the end of a long statement.
     let place = shorten(name, available / 3);
-    let mut lines: Vec<String> = whole.iter().take(MOST_LINES).map(|it| shorten(it, available)).collect();
+    let mut lines: Vec<String> = whole.iter().take(MAX_LINES).map(|it| shorten(it, available)).collect();
     if let Some(last) = lines.last_mut() {
         *last = cut(last, available.saturating_sub(columns(&place) + GAP.len()));
     }

@@ -2,7 +2,7 @@
 //! function.
 
 use super::table::{
-    measured_in, place_of, push_line, push_other_types, GAP, LEAST_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS,
+    measured_in, place_of, push_line, push_other_types, GAP, MIN_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS,
 };
 use super::Paint;
 use crate::analysis::group_by::{group_by, Groups, Row};
@@ -38,11 +38,11 @@ pub(super) fn table(
     let mut lines: Vec<Line> =
         groups.rows.iter().take(shown).map(|row| Line::new(profile, &groups, row)).collect();
     let has_function = options.width.is_none_or(|width| fit(&mut lines, width));
-    let label = shorten(&clean(label).to_uppercase(), LEAST_COLUMNS);
+    let label = shorten(&clean(label).to_uppercase(), MIN_COLUMNS);
     let widest = |of: &dyn Fn(&Line) -> usize| lines.iter().map(of).max().unwrap_or(0);
     let (total, own) = (widest(&|it| it.total.len()), widest(&|it| it.own.len()));
     let value = widest(&|it| it.value.chars().count()).clamp(label.chars().count(), NAME_COLUMNS);
-    let function = widest(&|it| it.name.chars().count()).clamp(LEAST_COLUMNS, NAME_COLUMNS);
+    let function = widest(&|it| it.name.chars().count()).clamp(MIN_COLUMNS, NAME_COLUMNS);
 
     let (total_heading, own_heading) = (total + 1 + PERCENT_COLUMNS, own + 1 + PERCENT_COLUMNS);
     let requests = requests_columns(&lines);
@@ -129,9 +129,9 @@ fn fit(lines: &mut [Line], width: usize) -> bool {
     let requests: usize = requests_columns(lines).into_iter().flatten().map(|it| it + GAP.len()).sum();
     let numbers = widest(&|it| it.total.len()) + PERCENT_COLUMNS + 1 + requests;
     let of_function = widest(&|it| it.own.len()) + PERCENT_COLUMNS + 1 + 3 * GAP.len();
-    let needs = numbers + of_function + GAP.len() + 3 * LEAST_COLUMNS;
+    let needs = numbers + of_function + GAP.len() + 3 * MIN_COLUMNS;
     if requests > 0 && width < needs {
-        let left = width.saturating_sub(numbers + GAP.len()).clamp(LEAST_COLUMNS, NAME_COLUMNS);
+        let left = width.saturating_sub(numbers + GAP.len()).clamp(MIN_COLUMNS, NAME_COLUMNS);
         lines.iter_mut().for_each(|it| it.value = shorten(&it.value, left));
         return false;
     }
@@ -139,7 +139,7 @@ fn fit(lines: &mut [Line], width: usize) -> bool {
     needed.sort_unstable();
     let (mut left, mut each) = (width.saturating_sub(numbers + of_function + GAP.len()), 0);
     for (place, needed) in needed.into_iter().enumerate() {
-        each = (left / (3 - place)).max(LEAST_COLUMNS);
+        each = (left / (3 - place)).max(MIN_COLUMNS);
         if needed > each {
             break; // all longer ones are cut to the same length
         }

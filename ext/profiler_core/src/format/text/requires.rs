@@ -9,7 +9,7 @@ use crate::text::clean;
 use crate::text::units::percent;
 
 /// The part of the loading time below which files are counted but not listed, unless all are requested.
-const LEAST: f64 = 0.01;
+const MIN_LISTED_SHARE: f64 = 0.01;
 /// The number of packages that are listed.
 const PACKAGES: usize = 15;
 /// The number of columns before a name.
@@ -80,7 +80,7 @@ impl Table<'_> {
             self.fit.paint().dim(&by)
         );
         push_line(&mut self.text, &line);
-        let least = if self.all { 0 } else { (self.found.taken.total as f64 * LEAST) as u64 };
+        let least = if self.all { 0 } else { (self.found.taken.total as f64 * MIN_LISTED_SHARE) as u64 };
         let (shown, small): (Vec<_>, Vec<_>) = file.files.iter().partition(|it| it.taken.total >= least);
         shown.into_iter().for_each(|it| self.push(it, depth + 1));
         if !small.is_empty() {

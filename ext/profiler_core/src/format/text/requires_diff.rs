@@ -8,7 +8,7 @@ use crate::text::clean;
 use crate::text::units::counted;
 
 /// Lines of each list, unless all are requested.
-const MOST: usize = 15;
+const MAX_ROWS: usize = 15;
 /// Columns before a name.
 const NUMBERS: usize = 35;
 
@@ -38,7 +38,7 @@ fn push_list<'names>(
     all: bool,
     fit: Fit,
 ) {
-    let shown = if all { rows.len() } else { rows.len().min(MOST) };
+    let shown = if all { rows.len() } else { rows.len().min(MAX_ROWS) };
     let left_out = rows.len() - shown;
     text.push('\n');
     push_line(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::cells::{Fit, WEIGHT_COLUMNS};
-use super::table::{push_line, LEAST_COLUMNS};
+use super::table::{push_line, MIN_COLUMNS};
 use crate::analysis::method::Both;
 use crate::profile::{Meta, Profile, SampleType};
 use crate::text::clean;
@@ -97,7 +97,7 @@ fn line(number: u32, weights: Option<&Both>, code: &str, by: Weighed<'_>) -> Str
         Some(Both { total, own: 0 }) => format!("{}  {blank}", weight(*total)),
         Some(Both { total, own }) => format!("{}  {}", weight(*total), weight(*own)),
     };
-    let columns = fit.columns.saturating_sub(NUMBERS).max(LEAST_COLUMNS);
+    let columns = fit.columns.saturating_sub(NUMBERS).max(MIN_COLUMNS);
     let code: String = code.chars().take(columns).collect();
     format!("  {weights}  {number:>5} {code}")
 }

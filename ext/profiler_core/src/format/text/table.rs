@@ -15,7 +15,7 @@ use crate::text::units::{count, counted, percent};
 /// The width beyond which a name pushes only its own path to the right, not those of all lines.
 pub(super) const NAME_COLUMNS: usize = 40;
 /// The minimum width of a name, however narrow the line.
-pub(super) const LEAST_COLUMNS: usize = 12;
+pub(super) const MIN_COLUMNS: usize = 12;
 pub(super) const PERCENT_COLUMNS: usize = 6;
 pub(super) const GAP: &str = "   ";
 /// The headings of the number of objects that a function allocated itself, and of their class: the heaviest
@@ -55,7 +55,7 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
 
 /// Returns a remark on a type that not all parts of a merge have.
 pub(super) fn measured_in(profile: &Profile, of: SampleType) -> &'static str {
-    if profile.is_in_some_parts(of) {
+    if profile.is_partial_type(of) {
         ", measured in some of the merged profiles only"
     } else {
         ""
@@ -143,7 +143,7 @@ impl Columns {
         };
         let allocation = (allocation_width(&|it| &it.0, OBJECTS), allocation_width(&|it| &it.1, CLASSES));
         let allocation = lines.iter().any(|it| it.allocation.is_some()).then_some(allocation);
-        let name = widest(&|it| it.name.chars().count()).clamp(LEAST_COLUMNS, NAME_COLUMNS);
+        let name = widest(&|it| it.name.chars().count()).clamp(MIN_COLUMNS, NAME_COLUMNS);
         let place = widest(&|it| it.place.chars().count());
 
         let most = width.map(|width| {
@@ -151,8 +151,8 @@ impl Columns {
             let numbers = total + own + 2 * (PERCENT_COLUMNS + 1 + GAP.len()) + allocation;
             let available = width.saturating_sub(numbers + GAP.len());
             // Names are what people look for, so they get the width that they need, up to three fifths.
-            let name = name.min(available.saturating_sub(place).max(available * 3 / 5)).max(LEAST_COLUMNS);
-            (name, available.saturating_sub(name).max(LEAST_COLUMNS))
+            let name = name.min(available.saturating_sub(place).max(available * 3 / 5)).max(MIN_COLUMNS);
+            (name, available.saturating_sub(name).max(MIN_COLUMNS))
         });
         Self { total, own, allocation, name: most.map_or(name, |(name, _)| name.min(NAME_COLUMNS)), most }
     }

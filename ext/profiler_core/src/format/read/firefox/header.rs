@@ -9,10 +9,10 @@ use crate::profile::{Meta, SampleType};
 use crate::record::State;
 
 /// The maximum number of categories of code.
-const MOST_CATEGORIES: usize = 10_000;
+const MAX_CATEGORIES: usize = 10_000;
 
 /// The maximum number of metadata entries of a user.
-const MOST_FACTS: usize = 10_000;
+const MAX_FACTS: usize = 10_000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,7 +26,7 @@ pub(super) struct Header {
     profiling_start_time: Option<f64>,
     profiling_end_time: Option<f64>,
     #[serde(default)]
-    categories: AtMost<Category, MOST_CATEGORIES>,
+    categories: AtMost<Category, MAX_CATEGORIES>,
     mode: Option<String>,
     sample_units: Option<Units>,
     #[serde(default)]
@@ -106,8 +106,8 @@ impl Header {
             ..Meta::default()
         };
         for (name, value) in self.vernier_user_metadata.pairs() {
-            if meta.user.len() == MOST_FACTS {
-                return Err(Error::malformed(format!("it has more than {MOST_FACTS} items of metadata")));
+            if meta.user.len() == MAX_FACTS {
+                return Err(Error::malformed(format!("it has more than {MAX_FACTS} items of metadata")));
             }
             meta.user.insert(budget.copy(name)?, budget.copy(value)?);
         }

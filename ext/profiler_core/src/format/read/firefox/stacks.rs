@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::tables::Used;
 use crate::error::Error;
-use crate::format::reading::{Builder, MOST_FRAMES};
+use crate::format::reading::{Builder, MAX_FRAMES};
 use crate::ids::{FrameId, StackId};
 
 pub(super) struct Stacks<'file> {
@@ -36,8 +36,8 @@ impl<'file> Stacks<'file> {
                 break;
             }
             missing.push(place);
-            if missing.len() > MOST_FRAMES as usize {
-                return Err(Error::malformed(format!("a stack has more than {MOST_FRAMES} frames")));
+            if missing.len() > MAX_FRAMES as usize {
+                return Err(Error::malformed(format!("a stack has more than {MAX_FRAMES} frames")));
             }
             at = self.tables.caller(place);
             if at.is_some_and(|caller| caller >= place) {

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, S
 use crate::ids::{FunctionId, Interner};
 
 /// The maximum number of functions.
-const MOST_FUNCTIONS: usize = 4_000_000;
+const MAX_FUNCTIONS: usize = 4_000_000;
 
 /// A sample without its frames.
 #[derive(Clone, Copy)]
@@ -113,14 +113,14 @@ impl<'de> Visitor<'de> for Frames<'_, 'de> {
     type Value = ();
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "an array of frames of at most {MOST_FUNCTIONS} functions")
+        write!(to, "an array of frames of at most {MAX_FUNCTIONS} functions")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         while let Some((Name(path), Name(name))) = seq.next_element()? {
             let function = self.0.functions.intern((path, name));
             let functions = self.0.functions.rows().len();
-            if functions > MOST_FUNCTIONS {
+            if functions > MAX_FUNCTIONS {
                 return Err(Error::invalid_length(functions, &self));
             }
             self.0.frames.push(function);
