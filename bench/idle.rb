@@ -18,7 +18,7 @@ module Bench
     SECONDS = Float(ENV.fetch("BENCH_SECONDS", 60))
     STARTING = [SECONDS / 2, 8].min # seconds until a program has begun to wait, on a quiet machine
     STARTING_MS = 20 # the CPU time in 2 seconds from which on a program is still starting
-    MOST_STARTING = 60
+    MAX_STARTING = 60
     EXE = File.join(ROOT, "exe", "profiler")
     # The options of `profiler record` that the processes are measured with.
     WAYS = { "without" => nil, **%w[cpu wall cpu,wall].product([1, 10]).to_h { |mode, ms| ["#{mode}, #{ms} ms", ["--mode", mode, "--interval", (ms * 1_000).to_s]] },
@@ -70,7 +70,7 @@ module Bench
     def started_up(started)
       sleep STARTING
       targets = started.transform_values { |pid| target(pid) }
-      (MOST_STARTING / 2).times do
+      (MAX_STARTING / 2).times do
         before = targets.values.map { |pid| usage(pid)&.cpu_ms }
         sleep 2
         break if targets.values.zip(before).all? { |pid, ms| ms.nil? || (usage(pid)&.cpu_ms || ms) - ms < STARTING_MS }

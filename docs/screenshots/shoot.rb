@@ -17,7 +17,7 @@ require_relative "requests"
 TOOLS = ENV["PROFILER_TOOLS"] || File.join(Dir.home, ".cache/profiler/tools")
 SPEEDSCOPE = File.join(TOOLS, "node_modules/speedscope/dist/release/index.html")
 IMAGES = File.expand_path("../images", __dir__)
-MOST_BYTES = 300_000
+MAX_BYTES = 300_000
 SIZE = { width: 1200, height: 640 }.freeze
 
 profile = Profiler::Profile.load(ARGV.fetch(0))
@@ -26,7 +26,7 @@ FileUtils.mkdir_p(IMAGES)
 def picture(name)
   png = File.join(IMAGES, "#{name}.png")
   yield png
-  abort "screenshots: #{png} has #{File.size(png)} bytes (allowed: #{MOST_BYTES})" if File.size(png) > MOST_BYTES
+  abort "screenshots: #{png} has #{File.size(png)} bytes (allowed: #{MAX_BYTES})" if File.size(png) > MAX_BYTES
   puts "#{png}: #{File.size(png) / 1000} kB"
 end
 

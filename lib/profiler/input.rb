@@ -8,7 +8,7 @@ module Profiler
   # @api private
   module Input
     # The most bytes that are read, packed or not: what the extension would unpack.
-    MOST_BYTES = 256 * 1024 * 1024
+    MAX_BYTES = 256 * 1024 * 1024
     PIECE_BYTES = 1024 * 1024
 
     # Reads a file in pieces, as a device has no size and may have no end.
@@ -21,14 +21,14 @@ module Profiler
     def self.read(path)
       File.open(FileName.of(path), "rb") do |file|
         bytes = String.new
-        until file.size > MOST_BYTES || bytes.bytesize > MOST_BYTES
+        until file.size > MAX_BYTES || bytes.bytesize > MAX_BYTES
           piece = file.read(PIECE_BYTES)
           return bytes unless piece
 
           bytes << piece
         end
       end
-      raise FormatError, "#{path}: too large to read: it has more than #{MOST_BYTES >> 20} MiB"
+      raise FormatError, "#{path}: too large to read: it has more than #{MAX_BYTES >> 20} MiB"
     end
   end
 end

@@ -245,12 +245,12 @@ module Profiler
 
     # Adds the name of the profile to the headers, for authorized clients.
     #
-    # @param it [#id, #reason, nil]
-    def named(it, headers, env)
+    # @param recorded [#id, #reason, nil]
+    def named(recorded, headers, env)
       # A body that is still generated on another thread uses the env itself.
-      return headers unless it && (it.reason == :requested || @permission.given?(env.dup))
+      return headers unless recorded && (recorded.reason == :requested || @permission.given?(env.dup))
 
-      with(headers, RESULT, it.id)
+      with(headers, RESULT, recorded.id)
     end
 
     # Copies the headers, as the app's may be frozen or reused. In Rack 2 they may be all that yields pairs.

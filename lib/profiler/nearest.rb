@@ -24,9 +24,9 @@ module Profiler
         last = (0..other.size).to_a
         one.each_char.with_index(1) do |letter, row|
           current = [row]
-          other.each_char.with_index(1) do |it, column|
-            least = [last[column] + 1, current[column - 1] + 1, last[column - 1] + (letter == it ? 0 : 1)].min
-            exchanged = row > 1 && column > 1 && letter == other[column - 2] && one[row - 2] == it
+          other.each_char.with_index(1) do |other_letter, column|
+            least = [last[column] + 1, current[column - 1] + 1, last[column - 1] + (letter == other_letter ? 0 : 1)].min
+            exchanged = row > 1 && column > 1 && letter == other[column - 2] && one[row - 2] == other_letter
             current << (exchanged ? [least, before_last[column - 2] + 1].min : least)
           end
           before_last, last = last, current

@@ -13,7 +13,7 @@ module Profiler
 
     HEADER = "HTTP_X_PROFILER_TOKEN"
     AUTHORIZATION = "HTTP_AUTHORIZATION"
-    LEAST = 16
+    MIN_TOKEN_BYTES = 16
     # The variables that name the environment. Puma and rackup set RACK_ENV to "development" by default, so it means little
     # beside the others.
     VARIABLES = %w[RAILS_ENV RACK_ENV APP_ENV HANAMI_ENV].freeze
@@ -26,8 +26,8 @@ module Profiler
     # @raise [ArgumentError]
     def initialize(permit, token, bearer: false)
       raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
-      unless token.nil? || (token.is_a?(String) && token.bytesize >= LEAST)
-        raise ArgumentError, "token: is not a String of #{LEAST} bytes or more" # the message does not print the token
+      unless token.nil? || (token.is_a?(String) && token.bytesize >= MIN_TOKEN_BYTES)
+        raise ArgumentError, "token: is not a String of #{MIN_TOKEN_BYTES} bytes or more" # the message does not print the token
       end
 
       @permit = permit

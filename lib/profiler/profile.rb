@@ -5,8 +5,8 @@ module Profiler
   class Profile
     FINDING = %i[kind text share type weight name path line command].freeze
     # The largest number of rows; a larger limit means all rows.
-    MOST_ROWS = (1 << 32) - 1
-    private_constant :FINDING, :MOST_ROWS
+    MAX_ROWS = (1 << 32) - 1
+    private_constant :FINDING, :MAX_ROWS
 
     # The return value of the block given to {Profiler.run}.
     attr_reader :value
@@ -36,8 +36,8 @@ module Profiler
     def self.merge(*profiles)
       raise ArgumentError, "no profile to merge" if profiles.empty?
 
-      profiles.each do |it|
-        raise ArgumentError, "cannot merge #{it.class}: it is not a Profiler::Profile" unless it.is_a?(Profile)
+      profiles.each do |profile|
+        raise ArgumentError, "cannot merge #{profile.class}: it is not a Profiler::Profile" unless profile.is_a?(Profile)
       end
       _merge(profiles)
     end
@@ -384,7 +384,7 @@ module Profiler
     end
 
     def checked_limit(limit)
-      return [limit, MOST_ROWS].min if limit.is_a?(Integer) && !limit.negative?
+      return [limit, MAX_ROWS].min if limit.is_a?(Integer) && !limit.negative?
 
       raise ArgumentError, "limit: #{limit.inspect} is not an Integer of 0 (all) or more"
     end

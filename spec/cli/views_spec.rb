@@ -238,8 +238,8 @@ RSpec.describe "Commands that show a profile" do
         3.times { 300_000.times { |it| it.to_s }; session.flush }
         session.stop
         kind = Profiler::CLI::DirectoryPage
-        kind.send(:remove_const, :MOST)
-        kind::MOST = Integer(ARGV[1])
+        kind.send(:remove_const, :MAX_CHARACTERS)
+        kind::MAX_CHARACTERS = Integer(ARGV[1])
         page = kind.new("day")
         page.read(kind.files(ARGV[0])) { |path| Profiler::Profile.load(path) }
         page.write(ARGV[2])

@@ -4,12 +4,12 @@ require "fileutils"
 
 # Measures examples marked `:timed` again. They compare a profile with clocks, and a guest of a busy host can stand still for
 # milliseconds, which count for whoever ran. An example that fails is run again from the beginning, {TIMES} times at most; that is
-# counted and printed at the end of the run. A run with more than {MOST} such examples fails: so many are no accident. A child that
+# counted and printed at the end of the run. A run with more than {MAX_RETRIED} such examples fails: so many are no accident. A child that
 # died is never retried. With SPEC_STRICT=1 nothing is.
 module Timed
   STRICT = ENV["SPEC_STRICT"] == "1"
   TIMES = 2
-  MOST = 10
+  MAX_RETRIED = 10
   DEATH = /\[BUG\]|SIG(SEGV|ABRT|BUS|ILL)|panicked/.freeze
 
   # Descriptions and failures of the examples that were measured again.
@@ -22,7 +22,7 @@ module Timed
     def summary
       return "timed: no retry (SPEC_STRICT=1)" if STRICT
 
-      ["timed: #{retried.size} measured again (at most #{MOST} may be)", *retried.keys.map { |example| "  #{example}" }].join("\n")
+      ["timed: #{retried.size} measured again (at most #{MAX_RETRIED} may be)", *retried.keys.map { |example| "  #{example}" }].join("\n")
     end
 
     # The last notification of a run, after the summary of the formatter.
@@ -31,7 +31,7 @@ module Timed
     end
 
     def check
-      raise "more than #{MOST} examples had to be measured again: #{retried.keys.join(", ")}" if retried.size > MOST
+      raise "more than #{MAX_RETRIED} examples had to be measured again: #{retried.keys.join(", ")}" if retried.size > MAX_RETRIED
     end
   end
 

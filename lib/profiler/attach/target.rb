@@ -9,7 +9,7 @@ module Profiler
       # The numbers of which one stands for a signal that nobody uses.
       SPARE = (50..62).to_a.reverse.freeze
       # A Ruby younger than this, in seconds, may still be starting.
-      LEAST_AGE = 2.0
+      MIN_AGE = 2.0
       YAMA = "/proc/sys/kernel/yama/ptrace_scope"
       X86_64 = 62
       private_constant :RUBYS, :SPARE, :YAMA, :X86_64
@@ -138,7 +138,7 @@ module Profiler
       end
 
       def check_start
-        raise NotYet, "it has only just started" if age < LEAST_AGE
+        raise NotYet, "it has only just started" if age < MIN_AGE
         raise NotYet, "Ruby has not started in it, or is ending" unless RUBYS.all? { |number| handles?(number) }
       end
 

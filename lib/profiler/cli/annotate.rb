@@ -96,8 +96,8 @@ module Profiler
       def of_method(profile, name)
         return {} unless Native.functions(profile).any? { |it| it[0] == name }
 
-        profile.find_methods(name, type: @type).to_h do |it|
-          [it[:path], it[:lines].to_h { |line| [line[:line], line.slice(:self, :total)] }]
+        profile.find_methods(name, type: @type).to_h do |method|
+          [method[:path], method[:lines].to_h { |line| [line[:line], line.slice(:self, :total)] }]
         end
       end
     end

@@ -8,7 +8,7 @@ module Profiler
     # The end of a recording, for people or as JSON: the resources that the program used, findings, files, and what to do next.
     class Answer
       # The largest number of files whose profiles are added up. If there are more, the largest files are.
-      MOST_FILES = 64
+      MAX_FILES = 64
       NAME = "[profiler]"
       INDENT = " " * (NAME.size + 1)
 
@@ -55,7 +55,7 @@ module Profiler
       private
 
       def profile_of(files)
-        largest = files.select { |it| File.file?(it) }.max_by(MOST_FILES) { |it| File.size(it) }
+        largest = files.select { |it| File.file?(it) }.max_by(MAX_FILES) { |it| File.size(it) }
         # Idle threads are found in each process by itself. A report leaves out the same waits, so its numbers are the same.
         profiles = largest.map { |it| Profile.load(it).without_idle }
         profiles.size > 1 ? Profile.merge(*profiles) : profiles.first

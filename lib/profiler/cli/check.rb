@@ -104,14 +104,14 @@ module Profiler
         ", #{passed ? "but" : "and"} #{@failed.size == 1 ? "a run" : "#{@failed.size} runs"} failed: #{@failed.uniq.map { |it| clean(it) }.join(", ")}" if @failed.any?
       end
 
-      def limit_line(it)
-        mark = it[:ok] ? paint("ok  ", 32) : paint("over", 31)
-        taken = "#{taken_text(it).rjust(10)} of #{it[:limit]}"
-        "#{mark}  #{taken}  #{fit(clean(it[:name]), columns - taken.size - 8)}"
+      def limit_line(limit)
+        mark = limit[:ok] ? paint("ok  ", 32) : paint("over", 31)
+        taken = "#{taken_text(limit).rjust(10)} of #{limit[:limit]}"
+        "#{mark}  #{taken}  #{fit(clean(limit[:name]), columns - taken.size - 8)}"
       end
 
-      def taken_text(it)
-        it[:share] ? format("%.2f%%", it[:share] * 100) : amount(@shown, it[:weight].round)
+      def taken_text(limit)
+        limit[:share] ? format("%.2f%%", limit[:share] * 100) : amount(@shown, limit[:weight].round)
       end
 
       def markdown(limits, table, ok)

@@ -6,9 +6,9 @@ require_relative "../store/directory"
 module Profiler
   module CLI
     # The page of a directory of a continuous session: an index of how busy each process was in each period, and the profiles of
-    # all periods. Of one process and day, they have at most {MOST} characters: else the profiles of several periods are merged.
+    # all periods. Of one process and day, they have at most {MAX_CHARACTERS} characters: else the profiles of several periods are merged.
     class DirectoryPage
-      MOST = 10_000_000
+      MAX_CHARACTERS = 10_000_000
       # Lengths of one profile in the page, in seconds, which are tried one after the other; nil leaves each file as it is.
       LENGTHS = [nil, 300, 600, 900, 1800, 3600, 7200, 21_600, 86_400].freeze
       DAY = 86_400
@@ -73,10 +73,10 @@ module Profiler
       # and stacks, so 16 of them take a third when they are merged.
       def add_day(pid, files)
         size = files.sum(&:bytes) * 4 / 3
-        at = LENGTHS.index { |length| size / (files_in(files, length)**0.4) <= MOST } || (LENGTHS.size - 1)
+        at = LENGTHS.index { |length| size / (files_in(files, length)**0.4) <= MAX_CHARACTERS } || (LENGTHS.size - 1)
         cells = []
         parts = parts_of(files, LENGTHS[at]) { |path| yield(path)&.tap { |it| cells << cell(it) && describe(pid, it) } }
-        parts = merged(parts, LENGTHS[at += 1]) while parts.sum(&:size) > MOST && at < LENGTHS.size - 1
+        parts = merged(parts, LENGTHS[at += 1]) while parts.sum(&:size) > MAX_CHARACTERS && at < LENGTHS.size - 1
         add(pid, parts, cells) if parts.any?
       end
 

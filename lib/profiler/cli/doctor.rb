@@ -75,9 +75,9 @@ module Profiler
         ]
       end
 
-      def ruby(it)
-        ["Ruby", "#{it[:engine]} #{it[:version]} #{it[:platform]}, #{it[:unsupported] ? "not supported" : "supported"}",
-         it[:unsupported] ? :problem : nil]
+      def ruby(facts)
+        ["Ruby", "#{facts[:engine]} #{facts[:version]} #{facts[:platform]}, #{facts[:unsupported] ? "not supported" : "supported"}",
+         facts[:unsupported] ? :problem : nil]
       end
 
       def jits(facts)
@@ -88,30 +88,30 @@ module Profiler
         end
       end
 
-      def walking(it)
-        case it[:anywhere]
+      def walking(facts)
+        case facts[:anywhere]
         when nil then ["stacks", UNKNOWN]
         when true then ["stacks", "can be sampled at any instruction"]
         else ["stacks", "can be sampled only where Ruby checks its interrupts", :warning] # the engines say why
         end
       end
 
-      def waits(it)
-        case it[:seen]
+      def waits(facts)
+        case facts[:seen]
         when "measured" then ["waits", "measured exactly"]
         when "sampled" then ["waits", "sampled by signals, which can end a system call with EINTR"]
-        else it[:reason] ? ["waits", "mode: :wall is not available: #{it[:reason]}", :warning] : ["waits", UNKNOWN]
+        else facts[:reason] ? ["waits", "mode: :wall is not available: #{facts[:reason]}", :warning] : ["waits", UNKNOWN]
         end
       end
 
-      def objects(it)
-        return ["objects", "allocations can be sampled; each allocation then calls a hook"] if it[:seen]
+      def objects(facts)
+        return ["objects", "allocations can be sampled; each allocation then calls a hook"] if facts[:seen]
 
-        it[:reason] ? ["objects", "modes :allocations and :heap are not available: #{it[:reason]}", :warning] : ["objects", UNKNOWN]
+        facts[:reason] ? ["objects", "modes :allocations and :heap are not available: #{facts[:reason]}", :warning] : ["objects", UNKNOWN]
       end
 
-      def kernel(it)
-        ["kernel tick", it[:tick_ns] ? "#{time(it[:tick_ns])} (#{it[:hz]} Hz)" : UNKNOWN]
+      def kernel(facts)
+        ["kernel tick", facts[:tick_ns] ? "#{time(facts[:tick_ns])} (#{facts[:hz]} Hz)" : UNKNOWN]
       end
 
       def intervals(all)
@@ -124,22 +124,22 @@ module Profiler
 
       def engines(facts)
         chosen, requested = facts[:engine].values_at(:chosen, :requested)
-        lines = facts[:engines].map do |it|
-          text = it[:available] ? "available" : "not available: #{it[:reason]}"
-          text += ", chosen" if it[:name] == chosen
-          text += "; #{it[:note]}" if it[:note]
-          [it[:name], text, it[:available] && !it[:note] ? nil : :warning]
+        lines = facts[:engines].map do |engine|
+          text = engine[:available] ? "available" : "not available: #{engine[:reason]}"
+          text += ", chosen" if engine[:name] == chosen
+          text += "; #{engine[:note]}" if engine[:note]
+          [engine[:name], text, engine[:available] && !engine[:note] ? nil : :warning]
         end
         by = "#{Profiler::Doctor::ENGINE}=#{requested.inspect}" if requested
         how = by ? "requested by #{by}" : "the default; #{Profiler::Doctor::ENGINE}=NAME selects another"
         lines << ["engine", chosen ? "#{chosen}, #{how}" : "none#{" (#{by})" if by}", chosen ? nil : :problem]
       end
 
-      def cost(it)
-        return ["overhead", UNKNOWN] unless it
+      def cost(facts)
+        return ["overhead", UNKNOWN] unless facts
 
         ["overhead", format("about %.1f us per sample of %d frames, %.2f %% of CPU at %d samples per second (measured on %d samples)",
-                        it[:sample_ns] / 1e3, it[:frames], it[:percent], it[:samples_per_second], it[:samples])]
+                        facts[:sample_ns] / 1e3, facts[:frames], facts[:percent], facts[:samples_per_second], facts[:samples])]
       end
 
       def time(nanoseconds)

@@ -7,10 +7,10 @@ module Profiler
       # The width if there is no terminal, or if it does not report its size.
       COLUMNS = 80
       # A smaller number in +COLUMNS+ is not believed.
-      LEAST_COLUMNS = 20
-      MOST_COLUMNS = 10_000
+      MIN_COLUMNS = 20
+      MAX_COLUMNS = 10_000
       # A name or a path is cut to no less.
-      LEAST = 12
+      MIN_NAME_COLUMNS = 12
 
       # Returns whether characters beyond ASCII are shown as such.
       def self.utf8? = Encoding.default_external == Encoding::UTF_8
@@ -21,8 +21,8 @@ module Profiler
       #
       # @param io [IO] the output
       def columns(io = $stdout)
-        requested = [ENV["COLUMNS"].to_i, MOST_COLUMNS].min
-        without_terminal = requested < LEAST_COLUMNS ? COLUMNS : requested
+        requested = [ENV["COLUMNS"].to_i, MAX_COLUMNS].min
+        without_terminal = requested < MIN_COLUMNS ? COLUMNS : requested
         return without_terminal unless io.tty?
 
         require "io/console"
@@ -56,7 +56,7 @@ module Profiler
 
       # A name or a path that fits into so many columns, cut in its middle.
       def fit(text, columns)
-        columns = [columns, LEAST].max
+        columns = [columns, MIN_NAME_COLUMNS].max
         return text if text.size <= columns
 
         head = (columns - 3) / 2

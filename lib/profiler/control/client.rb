@@ -24,14 +24,14 @@ module Profiler
       PARTS = { "who" => { "pid" => Integer, "program" => String, "ruby" => String, "threads" => Integer }, "start" => { "session" => Integer },
                 "sessions" => { "sessions" => Array } }.freeze
       # The longest line of a response, the most bytes that may follow it, and the longest error that is shown.
-      LONGEST = 1 << 20
-      MOST_BYTES = 1 << 30
-      LONGEST_ERROR = 1_000
+      MAX_LINE_BYTES = 1 << 20
+      MAX_BODY_BYTES = 1 << 30
+      MAX_ERROR_CHARS = 1_000
       # The number of bytes that are read at once.
       PIECE = 1 << 18
       # The number of processes that are queried at the same time.
       TOGETHER = 64
-      private_constant :SHORT, :WITHOUT_RUBY, :PARTS, :LONGEST, :MOST_BYTES, :LONGEST_ERROR, :PIECE, :TOGETHER
+      private_constant :SHORT, :WITHOUT_RUBY, :PARTS, :MAX_LINE_BYTES, :MAX_BODY_BYTES, :MAX_ERROR_CHARS, :PIECE, :TOGETHER
 
       # Raised if there is no response; the message is for people.
       class Failed < Error
@@ -164,7 +164,7 @@ module Profiler
         head = checked(JSON.parse(line), PARTS.fetch(request[:do], {}))
         [head, bytes(head.fetch("bytes", 0))]
       rescue SystemCallError, IOError, JSON::ParserError, EncodingError => e
-        raise Failed, "no answer from #{@path}: #{Client.harmless(e.message)[0, LONGEST_ERROR]}"
+        raise Failed, "no answer from #{@path}: #{Client.harmless(e.message)[0, MAX_ERROR_CHARS]}"
       end
 
       # Waits until the process ends, but no longer than that.
@@ -207,7 +207,7 @@ module Profiler
         Failed.new(shown(head["error"].to_s)).tap { |it| it.on_command_line = shown(fault.on_command_line) if fault }
       end
 
-      def shown(text) = Client.harmless(text)[0, LONGEST_ERROR]
+      def shown(text) = Client.harmless(text)[0, MAX_ERROR_CHARS]
 
       def send(bytes)
         until bytes.empty?
@@ -218,7 +218,7 @@ module Profiler
 
       def line
         until (size = @read.index("\n"))
-          raise Failed, "the answer from #{@path} is too long" if @read.bytesize > LONGEST
+          raise Failed, "the answer from #{@path} is too long" if @read.bytesize > MAX_LINE_BYTES
 
           fill or raise Failed, "no answer from #{@path}: the process has ended, or has too many connections"
         end
@@ -226,7 +226,7 @@ module Profiler
       end
 
       def bytes(count)
-        raise Failed, "the answer from #{@path} has no size" unless count.is_a?(Integer) && count.between?(0, MOST_BYTES)
+        raise Failed, "the answer from #{@path} has no size" unless count.is_a?(Integer) && count.between?(0, MAX_BODY_BYTES)
 
         while @read.bytesize < count
           fill or raise Failed, "the answer from #{@path} was cut short"

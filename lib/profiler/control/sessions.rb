@@ -8,13 +8,13 @@ module Profiler
     # The sessions and traces that other processes began over the socket.
     class Sessions
       # The largest number of concurrent sessions.
-      MOST = 16
+      MAX_SESSIONS = 16
       # Options whose values are Symbols.
       SYMBOLS = %i[mode engine threads gc].freeze
       # Options that a request may have: those that need no object of this process.
       OPTIONS = %i[mode interval frequency max_overhead every every_bytes threads labels static_labels depth engine gc ignore_gc timeline fibers spans
                    trim_path name metadata].freeze
-      private_constant :MOST, :SYMBOLS, :OPTIONS
+      private_constant :MAX_SESSIONS, :SYMBOLS, :OPTIONS
 
       # Returns the head of a response that reports an error.
       #
@@ -71,15 +71,15 @@ module Profiler
       private
 
       def list
-        @running.map do |number, it|
-          { session: number, mode: it[:mode], age_s: (Clock.now - it[:begun]).round(3), bound: !it[:connection].nil?, stopped: it.key?(:body) }
+        @running.map do |number, running|
+          { session: number, mode: running[:mode], age_s: (Clock.now - running[:begun]).round(3), bound: !running[:connection].nil?, stopped: running.key?(:body) }
         end
       end
 
       # Makes room by forgetting the oldest profile that was kept with +keep+.
       def start(request, connection)
-        @running.delete(@running.find { |_, it| it.key?(:body) }&.first) if @running.size >= MOST
-        raise ArgumentError, "#{@running.size} sessions are running already" if @running.size >= MOST
+        @running.delete(@running.find { |_, it| it.key?(:body) }&.first) if @running.size >= MAX_SESSIONS
+        raise ArgumentError, "#{@running.size} sessions are running already" if @running.size >= MAX_SESSIONS
 
         options = options_of(request.fetch(:options, {}))
         session = Session.begin(options)

@@ -7,10 +7,10 @@ module Profiler
     # The methods that other processes trace over the socket. A trace ends with the connection that began it.
     class Traces
       # The largest number of concurrent traces.
-      MOST = 8
+      MAX_TRACES = 8
       # The largest number of lines in one answer.
-      MOST_LINES = 500
-      private_constant :MOST, :MOST_LINES
+      MAX_LINES = 500
+      private_constant :MAX_TRACES, :MAX_LINES
 
       def initialize
         @last = 0
@@ -25,7 +25,7 @@ module Profiler
       # @return [Hash] the number of the trace, the name of the method, and the labels that its condition asks for
       # @raise [ArgumentError, Error]
       def begin(request, connection)
-        raise ArgumentError, "#{MOST} methods are traced already, which is the most" if @running.size >= MOST
+        raise ArgumentError, "#{MAX_TRACES} methods are traced already, which is the most" if @running.size >= MAX_TRACES
 
         method = request[:method]
         raise ArgumentError, "method: #{method.inspect} is not the name of a method" unless method.is_a?(String)
@@ -41,7 +41,7 @@ module Profiler
       def state(request)
         trace = find(request)
         running = trace.running? # before the lines, so that those of the last call are not missed
-        { running: running, calls: trace.calls, lines: request[:lines] ? trace.log(MOST_LINES) : [] }
+        { running: running, calls: trace.calls, lines: request[:lines] ? trace.log(MAX_LINES) : [] }
       end
 
       # Ends a trace.

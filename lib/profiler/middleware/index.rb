@@ -13,7 +13,7 @@ module Profiler
       COMPARE = "compare"
       NAMES = [LIST, COMPARE].freeze
       # The largest number of rows in the page.
-      MOST = 100
+      MAX_ROWS = 100
       # The time in seconds that a response may take to read profiles. The remaining rows have no facts; the next response has
       # more.
       PATIENCE = 2.0
@@ -68,7 +68,7 @@ module Profiler
         rescue Recording::Refused => e
           problem = e.message
         end
-        page = @page.html(names.size, rows_of(names.first(MOST)), choice, problem)
+        page = @page.html(names.size, rows_of(names.first(MAX_ROWS)), choice, problem)
         [200, HEADERS.merge("content-length" => page.bytesize.to_s), [page]]
       end
 

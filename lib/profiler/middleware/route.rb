@@ -12,9 +12,9 @@ module Profiler
       METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT].freeze
       OTHER = "(other)"
       # The number of endpoints that are kept apart per minute: a session keeps 4,096 sets of labels apart between two profiles.
-      MOST = 1_000
+      MAX_ENDPOINTS = 1_000
       MINUTE = 60
-      private_constant :METHODS, :OTHER, :MOST, :MINUTE
+      private_constant :METHODS, :OTHER, :MAX_ENDPOINTS, :MINUTE
 
       # @param route [#call, nil] called with the env; returns the route; by default that of Rails, Sinatra or Grape
       def initialize(route)
@@ -105,7 +105,7 @@ module Profiler
 
       # @return [Boolean] whether it is kept apart
       def add(place)
-        if @endpoints.size >= MOST
+        if @endpoints.size >= MAX_ENDPOINTS
           return false if now - @cleared_at < MINUTE
 
           @endpoints.clear

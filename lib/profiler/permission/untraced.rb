@@ -31,10 +31,10 @@ module Profiler
 
         # Copies nested Hashes too: a session that is not loaded yet loads into one.
         def copy(object)
-          object.dup.tap do |it|
-            it.instance_variables.each do |name|
-              value = it.instance_variable_get(name)
-              it.instance_variable_set(name, value.dup) if value.is_a?(Hash)
+          object.dup.tap do |copy|
+            copy.instance_variables.each do |name|
+              value = copy.instance_variable_get(name)
+              copy.instance_variable_set(name, value.dup) if value.is_a?(Hash)
             end
           end
         end

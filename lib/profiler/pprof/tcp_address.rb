@@ -9,8 +9,8 @@ module Profiler
       BACKLOG = 64
       # The form of an address. The port follows the last colon, and an IPv6 address is in brackets.
       FORM = /\A(?:\[(?<six>[\w:.%]+)\]|(?<host>[^\[\]:\/]*)):(?<port>\d{1,5})\z/.freeze
-      MOST_PORT = 65_535
-      private_constant :BACKLOG, :FORM, :MOST_PORT
+      MAX_PORT = 65_535
+      private_constant :BACKLOG, :FORM, :MAX_PORT
 
       # @param text [String]
       # @return [Boolean]
@@ -23,7 +23,7 @@ module Profiler
         host = parts[:six] || parts[:host]
         port = Integer(parts[:port], 10)
         raise ArgumentError, "address: #{text.inspect} has no host (allowed: HOST:PORT, such as 127.0.0.1:6060)" if host.empty?
-        raise ArgumentError, "address: #{text.inspect} has no port from 0 to #{MOST_PORT}" if port > MOST_PORT
+        raise ArgumentError, "address: #{text.inspect} has no port from 0 to #{MAX_PORT}" if port > MAX_PORT
 
         @info = Addrinfo.tcp(host, port)
         @text = text

@@ -5,20 +5,20 @@ module Profiler
     # The threads of this process as text: name, status, labels and backtrace of each.
     module Threads
       # The largest number of threads that are listed; below, of frames per thread.
-      MOST = 1_000
-      DEPTH = 200
+      MAX_THREADS = 1_000
+      MAX_FRAMES = 200
       LIST = Thread.method(:list)
       BACKTRACE = Thread.instance_method(:backtrace)
       NAME = Thread.instance_method(:name)
       STATUS = Thread.instance_method(:status)
-      private_constant :MOST, :DEPTH, :LIST, :BACKTRACE, :NAME, :STATUS
+      private_constant :MAX_THREADS, :MAX_FRAMES, :LIST, :BACKTRACE, :NAME, :STATUS
 
       class << self
         # @return [String]
         def text
           all = LIST.call
-          left = all.size - MOST
-          parts = all.first(MOST).filter_map { |it| part(it) }
+          left = all.size - MAX_THREADS
+          parts = all.first(MAX_THREADS).filter_map { |it| part(it) }
           parts << "and #{left} more threads" if left.positive?
           ["#{all.size} threads, process #{Process.pid}", *parts].join("\n\n")
         end
@@ -29,9 +29,9 @@ module Profiler
         def part(thread)
           status = STATUS.bind_call(thread) or return
           # A thread may be created but not have started yet.
-          frames = BACKTRACE.bind_call(thread, 0, DEPTH + 1) || []
-          lines = frames.first(DEPTH).map { |it| "    #{clean(it)}" }
-          lines << "    ..." if frames.size > DEPTH
+          frames = BACKTRACE.bind_call(thread, 0, MAX_FRAMES + 1) || []
+          lines = frames.first(MAX_FRAMES).map { |it| "    #{clean(it)}" }
+          lines << "    ..." if frames.size > MAX_FRAMES
           ["#{title(thread)} [#{status}]#{labels(thread)}", *lines].join("\n")
         end
 

@@ -23,9 +23,9 @@ module Profiler
       SECRET_TEXTS = /-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_\w{30,}|\bxox[abprs]-\w|\bsk_live_\w|(?:password|passwd|secret|token|api_?key|access_?key)\w*["']?\s*(?:=>?|:)\s*["'][^"'#\s]{6,}["']/i.freeze
       # The block of a page before which the sources are inserted.
       FACTS = '<script type="application/json" id="facts">'
-      MOST_BYTES = 1 << 20 # of a file
-      MOST_BYTES_IN_ALL = 8 << 20
-      private_constant :RUBY_PATHS, :SHEBANG, :HIDDEN, :SECRET_PATHS, :SECRET_TEXTS, :FACTS, :MOST_BYTES, :MOST_BYTES_IN_ALL
+      MAX_FILE_BYTES = 1 << 20
+      MAX_TOTAL_BYTES = 8 << 20
+      private_constant :RUBY_PATHS, :SHEBANG, :HIDDEN, :SECRET_PATHS, :SECRET_TEXTS, :FACTS, :MAX_FILE_BYTES, :MAX_TOTAL_BYTES
 
       class << self
         # @param page [String] a page, binary
@@ -46,7 +46,7 @@ module Profiler
         def of(profile)
           functions = Native.functions(profile)
           paths = functions.sort_by { |it| it[3] ? 0 : 1 }.map { |it| it[1] }.uniq
-          left = MOST_BYTES_IN_ALL
+          left = MAX_TOTAL_BYTES
           roots = self.roots
           paths.each_with_object({}) do |path, found|
             text = text_of(path, roots) if left.positive?
@@ -78,7 +78,7 @@ module Profiler
           return if path.empty? || path.start_with?("<") || path.match?(SECRET_PATHS)
 
           file = real(path)
-          return unless file && allowed?(file, roots) && File.file?(file) && File.size(file) <= MOST_BYTES
+          return unless file && allowed?(file, roots) && File.file?(file) && File.size(file) <= MAX_FILE_BYTES
 
           text = File.read(file, encoding: Encoding::UTF_8)
           text if text.valid_encoding? && !text.include?("\0") && (file.match?(RUBY_PATHS) || text.match?(SHEBANG)) && !text.match?(SECRET_TEXTS)

@@ -5,8 +5,8 @@ module Profiler
     # The windows of a session in another process: profiles, each of the time since the one before.
     class Windows
       # The number of windows that are kept for writing.
-      MOST = 3_600
-      private_constant :MOST
+      MAX_WINDOWS = 3_600
+      private_constant :MAX_WINDOWS
 
       # A window.
       #
@@ -50,7 +50,7 @@ module Profiler
         now = Clock.now
         seconds, @begun = now - @begun, now
         profile = Native.parse(bytes)
-        @seen.shift if @seen.size >= MOST
+        @seen.shift if @seen.size >= MAX_WINDOWS
         @seen << profile
         Window.new(profile.without_idle, seconds)
       end

@@ -73,7 +73,7 @@ module Profiler
           return "None is kept so far." if count.zero?
 
           unread = rows.values.count(nil)
-          ["#{count} profile#{"s" unless count == 1}#{", the newest first" if sort == "time"}.", ("The newest #{MOST} are shown." if count > MOST),
+          ["#{count} profile#{"s" unless count == 1}#{", the newest first" if sort == "time"}.", ("The newest #{MAX_ROWS} are shown." if count > MAX_ROWS),
            ("#{shown} #{shown == 1 ? "matches" : "match"}." if shown < rows.size), ("#{unread} were not read yet: load the page again." if unread.positive?)].compact.join(" ")
         end
 
