@@ -38,10 +38,10 @@ mod linux {
 
         fn on_thread<T: Send + 'static>(
             ruby: &Ruby,
-            it: &Self,
+            rb_self: &Self,
             work: impl FnOnce(&Attachment) -> Result<T, Refusal> + Send + 'static,
         ) -> Result<T, Error> {
-            let attachment = Arc::clone(&it.0);
+            let attachment = Arc::clone(&rb_self.0);
             without_gvl(ruby, move |_| work(&attachment))?.map_err(|why| refused(ruby, why))
         }
 
@@ -53,7 +53,7 @@ mod linux {
         /// Implements `attachment._prepare(pid, library, script, spare)`.
         fn prepare(
             ruby: &Ruby,
-            it: &Self,
+            rb_self: &Self,
             pid: u32,
             library: RString,
             script: RString,
@@ -61,23 +61,23 @@ mod linux {
         ) -> Result<(), Error> {
             // SAFETY: no Ruby code runs while the bytes are copied.
             let (library, script) = unsafe { (library.as_slice().to_vec(), script.as_slice().to_vec()) };
-            Self::on_thread(ruby, it, move |it| it.prepare(pid, &library, &script, spare))
+            Self::on_thread(ruby, rb_self, move |it| it.prepare(pid, &library, &script, spare))
         }
 
         /// Implements `attachment._ask(seconds)`: returns for how many nanoseconds a thread was stopped.
-        fn ask(ruby: &Ruby, it: &Self, seconds: f64) -> Result<u64, Error> {
+        fn ask(ruby: &Ruby, rb_self: &Self, seconds: f64) -> Result<u64, Error> {
             let patience = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-            Self::on_thread(ruby, it, move |it| it.ask(patience))
+            Self::on_thread(ruby, rb_self, move |it| it.ask(patience))
         }
 
         /// Implements `attachment._wake`, which returns as `_ask`.
-        fn wake(ruby: &Ruby, it: &Self) -> Result<u64, Error> {
-            Self::on_thread(ruby, it, Attachment::wake)
+        fn wake(ruby: &Ruby, rb_self: &Self) -> Result<u64, Error> {
+            Self::on_thread(ruby, rb_self, Attachment::wake)
         }
 
         /// Implements `attachment._state`: returns the number of the state, and the reason for a failure.
-        fn state(ruby: &Ruby, it: &Self) -> Result<(u32, String), Error> {
-            it.0.state().map(|(state, why)| (state as u32, why)).map_err(|why| refused(ruby, why))
+        fn state(ruby: &Ruby, rb_self: &Self) -> Result<(u32, String), Error> {
+            rb_self.0.state().map(|(state, why)| (state as u32, why)).map_err(|why| refused(ruby, why))
         }
 
         /// Implements `attachment._release`: lets another command join the process.
@@ -86,8 +86,8 @@ mod linux {
         }
 
         /// Implements `attachment._withdraw`: returns whether the request was withdrawn.
-        fn withdraw(ruby: &Ruby, it: &Self) -> Result<bool, Error> {
-            Self::on_thread(ruby, it, Attachment::withdraw)
+        fn withdraw(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
+            Self::on_thread(ruby, rb_self, Attachment::withdraw)
         }
     }
 

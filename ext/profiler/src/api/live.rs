@@ -37,18 +37,18 @@ impl LiveServer {
 
     /// Implements `server._listen(listener)`: accepts connections from the socket with that descriptor, which
     /// belongs to the server from then on, in place of the previous one. Connections stay.
-    fn listen(ruby: &Ruby, it: &Self, listener: RawFd) -> Result<(), Error> {
+    fn listen(ruby: &Ruby, rb_self: &Self, listener: RawFd) -> Result<(), Error> {
         // SAFETY: the caller has given up the descriptor.
         let listener = unsafe { OwnedFd::from_raw_fd(listener) };
-        it.server.listen(listener).map_err(|why| {
+        rb_self.server.listen(listener).map_err(|why| {
             error(ruby, "Error", format!("cannot accept connections on the control socket: {why}"))
         })
     }
 
     /// Implements `server._wait`: waits for a call, without the GVL. Raises an exception that is delivered to
     /// the thread meanwhile.
-    fn wait(ruby: &Ruby, it: &Self) -> Result<(), Error> {
-        wait_for(ruby, it.server.calls.bell())
+    fn wait(ruby: &Ruby, rb_self: &Self) -> Result<(), Error> {
+        wait_for(ruby, rb_self.server.calls.bell())
     }
 
     /// Implements `server._next`: returns the next call as its number, that of its connection, and its line.
@@ -77,26 +77,26 @@ impl LiveServer {
     }
 
     /// Implements `server._dump(number)`: answers a call for a dump.
-    fn dump(ruby: &Ruby, it: &Self, number: u64) -> Result<(), Error> {
-        let dump = it.dumps.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    fn dump(ruby: &Ruby, rb_self: &Self, number: u64) -> Result<(), Error> {
+        let dump = rb_self.dumps.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         if let Some(Question::Dump(taking, form)) = dump {
             let named = taking.name(ruby)?;
             // A text of a megabyte, if there are many threads.
             let answer = briefly_without_gvl(ruby, || Answer::dump(&taking.with(&named), form));
-            it.server.calls.answer(number, answer);
+            rb_self.server.calls.answer(number, answer);
         }
         Ok(())
     }
 
     /// Implements `server._dump_at(signal)`: prints a dump on stderr at the signal of that number. If the app
     /// traps the signal, its trap is called too.
-    fn dump_at(ruby: &Ruby, it: &Self, signal: i32) -> Result<(), Error> {
+    fn dump_at(ruby: &Ruby, rb_self: &Self, signal: i32) -> Result<(), Error> {
         let done = if is_dump_signal(signal) {
-            serve_again(&it.server)
+            serve_again(&rb_self.server)
         } else {
             let before = action_of(signal);
             let is_trapped = is_trapped(ruby, signal)?;
-            dump_at(&it.server, signal, before, is_trapped)
+            dump_at(&rb_self.server, signal, before, is_trapped)
         };
         done.map_err(|why| error(ruby, "Error", format!("cannot install a signal that prints a dump: {why}")))
     }

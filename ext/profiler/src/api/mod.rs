@@ -34,16 +34,16 @@ fn clock_s(real: bool) -> f64 {
 /// Implements `Native.usage_of_children`: returns the resources of the child processes that have ended, by
 /// name.
 fn usage_of_children(ruby: &Ruby) -> Result<RHash, Error> {
-    let it = usage::of_children();
+    let usage = usage::of_children();
     let all = ruby.hash_new();
     for (name, value) in [
-        ("user_ns", it.user_ns),
-        ("system_ns", it.system_ns),
-        ("peak_bytes", it.peak_bytes),
-        ("minor_faults", it.minor_faults),
-        ("major_faults", it.major_faults),
-        ("voluntary_switches", it.voluntary_switches),
-        ("forced_switches", it.forced_switches),
+        ("user_ns", usage.user_ns),
+        ("system_ns", usage.system_ns),
+        ("peak_bytes", usage.peak_bytes),
+        ("minor_faults", usage.minor_faults),
+        ("major_faults", usage.major_faults),
+        ("voluntary_switches", usage.voluntary_switches),
+        ("forced_switches", usage.forced_switches),
     ] {
         all.aset(ruby.to_symbol(name), value)?;
     }

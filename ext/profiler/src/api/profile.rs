@@ -79,13 +79,18 @@ impl Profile {
     /// state, labels, weights.
     fn rows(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
         let profile = &rb_self.core;
-        let functions = profile.functions.iter().map(|it| {
+        let functions = profile.functions.iter().map(|function| {
             let text = |text: &str| {
                 let text = ruby.str_new(text);
                 text.freeze();
                 text
             };
-            (text(&it.name), text(&it.class_name), text(&it.method_name), text(&it.path))
+            (
+                text(&function.name),
+                text(&function.class_name),
+                text(&function.method_name),
+                text(&function.path),
+            )
         });
         // A Ruby array keeps the strings alive while the frames are built.
         let functions =
@@ -105,9 +110,9 @@ impl Profile {
             check_interrupts(ruby)?;
             let stack = ruby.ary_new();
             let mut node = profile.stacks.get(sample.stack.index());
-            while let Some(it) = node {
-                stack.push(it.frame.index())?;
-                node = it.parent.and_then(|parent| profile.stacks.get(parent.index()));
+            while let Some(inner) = node {
+                stack.push(inner.frame.index())?;
+                node = inner.parent.and_then(|parent| profile.stacks.get(parent.index()));
             }
             let labels = ruby.hash_new();
             for (name, value) in &sample.labels {
@@ -144,14 +149,14 @@ impl Profile {
         let all = rb_self.ask(ruby, move |it| top(it, of, order(by_total)).rows)?;
         let limit = if limit == 0 { all.len() } else { limit };
         let rows = ruby.ary_new();
-        for it in all.into_iter().take(limit) {
-            let Some(function) = profile.function(it.function) else { continue };
+        for ranked in all.into_iter().take(limit) {
+            let Some(function) = profile.function(ranked.function) else { continue };
             let row = ruby.ary_new_capa(5);
             row.push(function.name.as_str())?;
             row.push(function.path.as_str())?;
             row.push(function.first_line)?;
-            row.push(it.self_weight)?;
-            row.push(it.total_weight)?;
+            row.push(ranked.self_weight)?;
+            row.push(ranked.total_weight)?;
             rows.push(row)?;
         }
         Ok(rows)
@@ -167,12 +172,12 @@ impl Profile {
         let all = all.map_err(|reason| core_error(ruby, &reason))?.rows;
         let limit = if limit == 0 { all.len() } else { limit };
         let rows = ruby.ary_new();
-        for it in all.into_iter().take(limit) {
+        for group in all.into_iter().take(limit) {
             let row = ruby.ary_new_capa(4);
-            row.push(it.name())?;
-            row.push(it.weight)?;
+            row.push(group.name())?;
+            row.push(group.weight)?;
             let named = |(id, own)| profile.function(id).map(|function| (function, own));
-            row.push(match it.heaviest.and_then(named) {
+            row.push(match group.heaviest.and_then(named) {
                 None => ruby.qnil().as_value(),
                 Some((function, own)) => {
                     let heaviest = ruby.ary_new_capa(4);
@@ -183,7 +188,7 @@ impl Profile {
                     heaviest.as_value()
                 }
             })?;
-            row.push(it.requests.map(|it| (it.count, it.mean_ns(), it.largest_ns)))?;
+            row.push(group.requests.map(|it| (it.count, it.mean_ns(), it.largest_ns)))?;
             rows.push(row)?;
         }
         Ok(rows)
@@ -228,22 +233,22 @@ impl Profile {
 
     /// Implements `profile.meta`: returns how the profile was taken.
     fn meta(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
-        let it = &rb_self.core.meta;
+        let facts = &rb_self.core.meta;
         let meta = ruby.hash_new();
         let set = |name: &str, value: &str| meta.aset(ruby.to_symbol(name), value);
-        set("engine", &it.engine)?;
-        set("ruby", &it.ruby)?;
-        set("program", &it.program)?;
-        set("profiler_version", &it.profiler_version)?;
+        set("engine", &facts.engine)?;
+        set("ruby", &facts.ruby)?;
+        set("program", &facts.program)?;
+        set("profiler_version", &facts.profiler_version)?;
         meta.aset(
             ruby.to_symbol("modes"),
-            ruby.ary_from_iter(it.modes.iter().map(|mode| ruby.to_symbol(mode))),
+            ruby.ary_from_iter(facts.modes.iter().map(|mode| ruby.to_symbol(mode))),
         )?;
-        meta.aset(ruby.to_symbol("started_at_ns"), it.started_at_ns)?;
-        meta.aset(ruby.to_symbol("pid"), it.pid)?;
-        meta.aset(ruby.to_symbol("notes"), ruby.ary_from_iter(it.sentences()))?;
+        meta.aset(ruby.to_symbol("started_at_ns"), facts.started_at_ns)?;
+        meta.aset(ruby.to_symbol("pid"), facts.pid)?;
+        meta.aset(ruby.to_symbol("notes"), ruby.ary_from_iter(facts.sentences()))?;
         let user = ruby.hash_new();
-        it.user.iter().try_for_each(|(name, value)| user.aset(name.as_str(), value.as_str()))?;
+        facts.user.iter().try_for_each(|(name, value)| user.aset(name.as_str(), value.as_str()))?;
         meta.aset(ruby.to_symbol("metadata"), user)?;
         Ok(meta)
     }

@@ -124,19 +124,19 @@ impl Attachment {
                 .chain(libraries.iter().filter(|it| own(&it.library)))
         };
         let code_at = ordered()
-            .find_map(|it| {
+            .find_map(|mapped| {
                 let fits =
                     |row: &profiler_core::memory::mapping::Mapping<'_>| row.is_executable && !row.is_writable;
-                mappings.unused(&self.memory, it.library.code, code.bytes.len(), &code.bytes, fits)
+                mappings.unused(&self.memory, mapped.library.code, code.bytes.len(), &code.bytes, fits)
             })
             .ok_or_else(|| Refusal::never("no library has unused room in its last page of code"))?;
         let request_at = ordered()
             .filter(|it| it.path.contains(".so") && !it.path.contains("/ld-linux")) // a heap may begin behind the program's data
-            .find_map(|it| {
+            .find_map(|mapped| {
                 let fits = |row: &profiler_core::memory::mapping::Mapping<'_>| row.is_writable;
                 mappings.unused(
                     &self.memory,
-                    it.library.data,
+                    mapped.library.data,
                     request.len(),
                     &request::MAGIC.to_le_bytes(),
                     fits,

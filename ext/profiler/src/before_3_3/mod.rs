@@ -132,19 +132,19 @@ impl PolledWaits {
         in_call: bool,
         record: impl Fn(Kind, &Header) -> bool,
     ) {
-        let it = self.0.classify(&header.walls, in_call);
-        if it.waits {
+        let found = self.0.classify(&header.walls, in_call);
+        if found.waits {
             count(&hub.counters.waits_interrupted);
         }
-        close(hub, header, it.before_ns);
+        close(hub, header, found.before_ns);
         let waiting = Header { state: State::Waiting, ..*header };
-        let recorded = if it.waits {
+        let recorded = if found.waits {
             record(Kind::Wait, &waiting)
         } else {
-            (!it.starved || record(Kind::Wait, &waiting)) && record(Kind::Tick, header)
+            (!found.starved || record(Kind::Wait, &waiting)) && record(Kind::Tick, header)
         };
         if recorded {
-            self.0.commit(&header.walls, it, clock::thread_cpu_ns(), clock::sleeps());
+            self.0.commit(&header.walls, found, clock::thread_cpu_ns(), clock::sleeps());
         }
     }
 
@@ -153,8 +153,8 @@ impl PolledWaits {
     /// # Signal safety
     /// As for [`PolledWaits::record`].
     pub(crate) fn record_block(&self, hub: &Hub, header: &Header, record: impl Fn(&Header) -> bool) {
-        let it = self.0.classify(&header.walls, false);
-        close(hub, header, it.before_ns);
+        let found = self.0.classify(&header.walls, false);
+        close(hub, header, found.before_ns);
         if record(header) {
             self.0.end_wait(&header.walls, clock::thread_cpu_ns());
         }
@@ -177,11 +177,11 @@ impl PolledWaits {
             record(kind, header);
             return;
         }
-        let it = Classification { waits: false, ..self.0.classify(&header.walls, false) };
+        let found = Classification { waits: false, ..self.0.classify(&header.walls, false) };
         self.0.fold(&mut header.walls);
-        close(hub, header, it.before_ns);
+        close(hub, header, found.before_ns);
         if record(kind, header) {
-            self.0.commit(&header.walls, it, header.cpu_ns, 0);
+            self.0.commit(&header.walls, found, header.cpu_ns, 0);
         }
     }
 }

@@ -98,10 +98,10 @@ pub(crate) fn apply(demand: Demand) {
     let before = {
         // SAFETY: the GVL is held, and we are not in a hook. Nothing here can start a GC, which reads this
         // state too.
-        let it = unsafe { &mut *OBJECTS.0.get() };
-        it.timed = demand.timed;
-        it.at_marking = (it.now(), by_vm);
-        ::core::mem::replace(&mut it.hooked, hook)
+        let objects = unsafe { &mut *OBJECTS.0.get() };
+        objects.timed = demand.timed;
+        objects.at_marking = (objects.now(), by_vm);
+        ::core::mem::replace(&mut objects.hooked, hook)
     };
     if before.map(|it| it as usize) != hook.map(|it| it as usize) {
         // SAFETY: the GVL is held; the hooks create no objects and never raise.
@@ -128,17 +128,17 @@ pub(crate) fn flush() {
 fn close_window(every: Option<Window>) {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the GVL is held, and we are not in the hook, which calls none of this code.
-    let it = unsafe { &mut *OBJECTS.0.get() };
-    let now = it.now();
-    let rest = it.sampler.close_window(now, every.map_or(it.sampler.window(), Window::size));
-    if let Some(open) = it.open.take() {
-        it.send_sample(hub, &open, rest);
+    let objects = unsafe { &mut *OBJECTS.0.get() };
+    let now = objects.now();
+    let rest = objects.sampler.close_window(now, every.map_or(objects.sampler.window(), Window::size));
+    if let Some(open) = objects.open.take() {
+        objects.send_sample(hub, &open, rest);
     } else if rest > 0 {
-        it.send_unsampled(hub, rest);
+        objects.send_unsampled(hub, rest);
     }
-    it.send_sums(hub);
-    it.by_bytes = every.map_or(it.by_bytes, |every| matches!(every, Window::Bytes(_)));
-    it.wait_for_next(now);
+    objects.send_sums(hub);
+    objects.by_bytes = every.map_or(objects.by_bytes, |every| matches!(every, Window::Bytes(_)));
+    objects.wait_for_next(now);
 }
 
 /// Sends all sums to the ring, because the tables that keep their frames alive are about to be replaced. The
@@ -146,33 +146,33 @@ fn close_window(every: Option<Window>) {
 pub(crate) fn send_sums() {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the GVL is held, and we are not in the hook, which calls none of this code.
-    let it = unsafe { &mut *OBJECTS.0.get() };
-    if let Pending::Open(open) = &mut it.open {
+    let objects = unsafe { &mut *OBJECTS.0.get() };
+    if let Pending::Open(open) = &mut objects.open {
         open.place = None; // becomes a record of its own
     }
-    it.send_sums(hub);
+    objects.send_sums(hub);
 }
 
 /// Forgets, in a forked child, all counts so far: they belong to the parent.
 pub(crate) fn start_over() {
     // SAFETY: the thread that forked holds the GVL, and the child has no other thread.
-    let it = unsafe { &mut *OBJECTS.0.get() };
-    let now = it.now();
-    it.sampler.close_window(now, it.sampler.window());
-    it.open = Pending::None;
-    if let Some(tracked) = &mut it.tables.used {
+    let objects = unsafe { &mut *OBJECTS.0.get() };
+    let now = objects.now();
+    objects.sampler.close_window(now, objects.sampler.window());
+    objects.open = Pending::None;
+    if let Some(tracked) = &mut objects.tables.used {
         tracked.clear();
     }
-    it.sums.forget();
-    it.wait_for_next(now);
+    objects.sums.forget();
+    objects.wait_for_next(now);
 }
 
 /// Calls `mark` with every handle that waits here. For the mark function.
 pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
     // SAFETY: garbage is being collected, so no thread is in the hook.
-    let it = unsafe { &*OBJECTS.0.get() };
-    if let Pending::Open(open) = it.open {
-        it.handles.iter().take(open.frames).for_each(|handle| mark(*handle));
+    let objects = unsafe { &*OBJECTS.0.get() };
+    if let Pending::Open(open) = objects.open {
+        objects.handles.iter().take(open.frames).for_each(|handle| mark(*handle));
         open.site.class.handle().into_iter().for_each(mark);
     }
 }
@@ -192,14 +192,14 @@ pub(crate) fn end() {
 /// the mark function, once in each marking.
 pub(crate) fn is_silent() -> bool {
     // SAFETY: garbage is being collected, so no thread is in the hook.
-    let it = unsafe { &mut *OBJECTS.0.get() };
-    if it.hooked.is_none() {
+    let objects = unsafe { &mut *OBJECTS.0.get() };
+    if objects.hooked.is_none() {
         return false;
     }
     // SAFETY: the GVL is held, and `apply` has already made the first such call.
-    let now = (it.now(), unsafe { allocations::total_allocated() });
-    let before = ::core::mem::replace(&mut it.at_marking, now);
-    let least = if it.by_bytes { allocations::ONE_SIZE } else { 1 };
+    let now = (objects.now(), unsafe { allocations::total_allocated() });
+    let before = ::core::mem::replace(&mut objects.at_marking, now);
+    let least = if objects.by_bytes { allocations::ONE_SIZE } else { 1 };
     now.1.saturating_sub(before.1).saturating_mul(least) > now.0.saturating_sub(before.0)
 }
 
@@ -227,21 +227,21 @@ unsafe fn sample_object(trace_arg: *mut ::core::ffi::c_void) {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the hook is never entered twice, as it creates no object; any other code that touches this
     // state holds the GVL.
-    let it = unsafe { &mut *OBJECTS.0.get() };
-    it.sample_count = it.sample_count.wrapping_add(1);
-    let begun_ns = (u64::from(it.sample_count) % TIMED == 0).then(clock::monotonic_ns);
-    let now = it.now();
-    let before = it.sampler.next_sample();
-    if let Some(open) = it.open.take() {
-        it.send_sample(hub, &open, before);
+    let objects = unsafe { &mut *OBJECTS.0.get() };
+    objects.sample_count = objects.sample_count.wrapping_add(1);
+    let begun_ns = (u64::from(objects.sample_count) % TIMED == 0).then(clock::monotonic_ns);
+    let now = objects.now();
+    let before = objects.sampler.next_sample();
+    if let Some(open) = objects.open.take() {
+        objects.send_sample(hub, &open, before);
     }
     // SAFETY: the caller passes the argument of the hook that is running.
-    let mut open = unsafe { it.open_sample(hub, allocations::allocated_object(trace_arg)) };
-    while it.sampler.due() <= now {
-        open.known += it.sampler.next_sample();
+    let mut open = unsafe { objects.open_sample(hub, allocations::allocated_object(trace_arg)) };
+    while objects.sampler.due() <= now {
+        open.known += objects.sampler.next_sample();
     }
-    it.open = Pending::Open(open);
-    it.wait_for_next(now);
+    objects.open = Pending::Open(open);
+    objects.wait_for_next(now);
     if let (Some(begun_ns), Some(state)) = (begun_ns, threads::current_native()) {
         let took_ns = clock::monotonic_ns().wrapping_sub(begun_ns).min(LONGEST_NS);
         state.handler.add(took_ns * TIMED);

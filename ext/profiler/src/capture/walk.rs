@@ -110,10 +110,10 @@ pub(crate) fn wait_for_walks() {
     // Pairs with `Scratch::take`: either the handler sees that garbage is being collected, or this thread
     // sees the handler.
     fence(Ordering::SeqCst);
-    for it in &BUFFER {
+    for buffer in &BUFFER {
         // Acquire pairs with the Release in `drop`: the records are in the ring.
-        while is_walking(it.holder.load(Ordering::Acquire)) {
-            if it.holder.compare_exchange(me, FREE, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        while is_walking(buffer.holder.load(Ordering::Acquire)) {
+            if buffer.holder.compare_exchange(me, FREE, Ordering::Relaxed, Ordering::Relaxed).is_err() {
                 native_thread::yield_now();
             }
         }
@@ -223,9 +223,10 @@ impl Scratch {
 #[cfg(feature = "testing")]
 pub(crate) fn hold_all(hold: bool) {
     let (from, to) = if hold { (FREE, HELD) } else { (HELD, FREE) };
-    for it in &BUFFER {
+    for buffer in &BUFFER {
         // A walk in flight is allowed to finish.
-        while let Err(holder) = it.holder.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed) {
+        while let Err(holder) = buffer.holder.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
+        {
             if holder == to {
                 break;
             }

@@ -280,8 +280,9 @@ fn is_idle() -> bool {
 /// visited nevertheless.
 fn all_blocked() -> bool {
     threads::live()
-        .filter(|it| {
-            it.wanted.interval_ns.load(Ordering::Relaxed) > 0 && !it.wanted.outside.load(Ordering::Relaxed)
+        .filter(|state| {
+            state.wanted.interval_ns.load(Ordering::Relaxed) > 0
+                && !state.wanted.outside.load(Ordering::Relaxed)
         })
         .all(|it| waits_are_measured(it) && it.walls.gvl_wait_since_ns() == 0)
 }

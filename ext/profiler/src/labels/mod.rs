@@ -122,8 +122,10 @@ pub(crate) fn on_current<'a>(ruby: &Ruby, own: &'a LabelSet) -> Result<Cow<'a, L
 /// arrives from outside when all is done.
 fn enter(ruby: &Ruby, before: Option<Obj<Labels>>, labels: Value) -> Result<(), Error> {
     let Some(labels) = RHash::from_value(labels) else {
-        return Err(wrong_value(ruby, labels, |it| {
-            format!("{it} is not a Hash of labels (allowed: names as Symbols or Strings, with their values)")
+        return Err(wrong_value(ruby, labels, |value| {
+            format!(
+                "{value} is not a Hash of labels (allowed: names as Symbols or Strings, with their values)"
+            )
         }));
     };
     let outer = before.map(|it| it.set.clone()).unwrap_or_default();

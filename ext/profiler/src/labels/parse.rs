@@ -26,8 +26,8 @@ pub(crate) fn set_from(ruby: &Ruby, labels: RHash) -> Result<LabelSet, Error> {
 fn label_name(ruby: &Ruby, name: Value) -> Result<String, Error> {
     let text = named(ruby, name).unwrap_or_default();
     if text.is_empty() {
-        return Err(wrong_value(ruby, name, |it| {
-            format!("{it} is not the name of a label (allowed: a Symbol or a String)")
+        return Err(wrong_value(ruby, name, |value| {
+            format!("{value} is not the name of a label (allowed: a Symbol or a String)")
         }));
     }
     Ok(cut(text))
@@ -45,9 +45,9 @@ fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>,
         None if plain => value.to_r_string()?.to_string()?,
         None => {
             let name = inspect(name)?;
-            return Err(wrong_value(ruby, value, |it| {
+            return Err(wrong_value(ruby, value, |value| {
                 format!(
-                    "the label {name} cannot be {it} (allowed: String, Symbol, Numeric, true, false, and nil to remove it)"
+                    "the label {name} cannot be {value} (allowed: String, Symbol, Numeric, true, false, and nil to remove it)"
                 )
             }));
         }

@@ -156,9 +156,9 @@ impl Taking {
         let blocked = |it: &&Asked| it.doing == State::Blocked && it.is_alive();
         let ids = self.threads.iter().filter(blocked).map(|it| it.id);
         let missing = self.hub.missing_in_dump(self.number, &Registry, ids);
-        for it in self.threads.iter().filter(|it| missing.contains(&it.id)) {
+        for asked in self.threads.iter().filter(|it| missing.contains(&it.id)) {
             // A call that sleeps again and again may run while the copy is made.
-            _ = (0..COPIES).any(|_| dump::record_blocked(self.hub, it.state, self.number));
+            _ = (0..COPIES).any(|_| dump::record_blocked(self.hub, asked.state, self.number));
         }
     }
 
@@ -192,11 +192,11 @@ impl Taking {
         }
         let ids = self.threads.iter().filter(|it| it.is_alive()).map(|it| it.id);
         let missing = self.hub.missing_in_dump(self.number, &Registry, ids);
-        for it in self.threads.iter().filter(|it| missing.contains(&it.id)) {
+        for asked in self.threads.iter().filter(|it| missing.contains(&it.id)) {
             turns.give(ruby)?;
-            if it.is_alive() {
+            if asked.is_alive() {
                 // SAFETY: the GVL is held, and the thread is alive.
-                unsafe { dump::record_of(self.hub, it.state, self.number, it.state.walls.doing().0) };
+                unsafe { dump::record_of(self.hub, asked.state, self.number, asked.state.walls.doing().0) };
             }
         }
         Ok(())
@@ -253,20 +253,20 @@ impl Taking {
             .max_by_key(|it| it.header.monotonic_ns)
             .map(|it| it.header.thread);
         let is_known = self.threads.iter().any(|it| it.holds_gvl);
-        let thread = |it: &Asked| {
-            let info = threads::info(it.state, name(it));
-            let stack = stacks.iter().find(|stack| stack.header.thread == it.id);
-            let doing = stack.map_or(it.doing, |it| it.header.state);
-            let labels = self.hub.labels_of(stack.map_or(it.labels, |it| it.header.labels));
+        let thread = |asked: &Asked| {
+            let info = threads::info(asked.state, name(asked));
+            let stack = stacks.iter().find(|stack| stack.header.thread == asked.id);
+            let doing = stack.map_or(asked.doing, |it| it.header.state);
+            let labels = self.hub.labels_of(stack.map_or(asked.labels, |it| it.header.labels));
             DumpedThread {
                 native_id: info.native_id,
                 name: info.name,
                 state: doing.name().into(),
-                for_ns: it.for_ns.filter(|_| doing == it.doing),
-                has_gvl: if is_known { it.holds_gvl } else { last_with_gvl == Some(it.id) },
+                for_ns: asked.for_ns.filter(|_| doing == asked.doing),
+                has_gvl: if is_known { asked.holds_gvl } else { last_with_gvl == Some(asked.id) },
                 labels: labels.pairs().to_vec(),
                 frames: stack.map_or_else(Vec::new, |it| frames(it, names)),
-                missing: stack.is_none().then(|| why_missing(it).into()),
+                missing: stack.is_none().then(|| why_missing(asked).into()),
             }
         };
         self.threads.iter().filter(|it| it.is_alive()).map(thread).collect()
@@ -344,13 +344,13 @@ impl Asked {
     }
 }
 
-fn why_missing(it: &Asked) -> &'static str {
-    match it.doing {
+fn why_missing(asked: &Asked) -> &'static str {
+    match asked.doing {
         State::Gc => "it collects garbage",
         State::Blocked => "it is blocked in C code, and answers when that returns",
         State::Waiting if before_3_3::NEEDED => "it is in a call that a signal would end early",
-        _ if it.is_alive() && NEEDS_LINUX.is_some() => "without the GVL it can be asked only on Linux",
-        _ if it.is_alive() => "it did not answer",
+        _ if asked.is_alive() && NEEDS_LINUX.is_some() => "without the GVL it can be asked only on Linux",
+        _ if asked.is_alive() => "it did not answer",
         _ => "it has ended",
     }
 }

@@ -43,10 +43,10 @@ impl Facts {
         let (pages, bodies) = (&mut self.pages, &mut self.bodies);
         // SAFETY: the caller holds the GVL and is not in a GC; the closure only writes to tables of ours.
         unsafe {
-            heap::each_page(|it| {
+            heap::each_page(|page| {
                 // The first slots of a page come after a header that is shorter than a slot.
-                bodies.push(it.first - it.first % sizes.page);
-                pages.push(RubyPage { first: it.first, end: it.end, slot: it.slot });
+                bodies.push(page.first - page.first % sizes.page);
+                pages.push(RubyPage { first: page.first, end: page.end, slot: page.slot });
             });
         }
         // The VM keeps its pages in this order. The census depends on it.

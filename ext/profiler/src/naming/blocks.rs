@@ -319,7 +319,7 @@ unsafe fn add_methods(
 /// The caller holds the GVL; the iseq is alive.
 unsafe fn function_of(iseq: u64, definitions: &BTreeSet<DefinedMethod>) -> Function {
     // SAFETY: the caller holds the GVL and passes a live iseq.
-    let it = unsafe { frames::describe(iseq) }.unwrap_or_default();
+    let description = unsafe { frames::describe(iseq) }.unwrap_or_default();
     let set = |of: fn(&DefinedMethod) -> &str| definitions.iter().map(of).collect::<BTreeSet<_>>();
     let (classes, methods) = (brace(set(|it| &it.owner.class_name)), brace(set(|it| &it.method)));
     let receivers = set(|it| it.owner.receiver());
@@ -335,6 +335,6 @@ unsafe fn function_of(iseq: u64, definitions: &BTreeSet<DefinedMethod>) -> Funct
             brace(names.iter().map(String::as_str))
         }
     };
-    let path = it.path.unwrap_or_default();
-    Function { name, class_name: classes, method_name: methods, path, first_line: it.first_line }
+    let path = description.path.unwrap_or_default();
+    Function { name, class_name: classes, method_name: methods, path, first_line: description.first_line }
 }

@@ -55,11 +55,11 @@ pub(crate) unsafe fn functions(
             functions.push(class);
             continue;
         }
-        let it = describe(handle);
-        if it.owner.is_none() && blocks::is_block(it.label.as_deref().unwrap_or_default()) {
+        let description = describe(handle);
+        if description.owner.is_none() && blocks::is_block(description.label.as_deref().unwrap_or_default()) {
             blocks.push(place);
         }
-        functions.push(function(it));
+        functions.push(function(description));
     }
     if !blocks.is_empty() {
         // SAFETY: a `Ruby` proves that the GVL is held; the caller keeps the handles marked.
@@ -94,19 +94,25 @@ pub(crate) fn class_name(_ruby: &Ruby, object: Value) -> Option<String> {
     unsafe { class(object.as_raw()) }.map(|it| it.name)
 }
 
-fn function(it: Description) -> Function {
-    let path = it.path.unwrap_or_else(|| Function::CFUNC.into());
-    let method_name = it.method_name.as_deref().map(without_ids).unwrap_or_default().to_owned();
-    let (name, class_name) = match it.owner {
+fn function(description: Description) -> Function {
+    let path = description.path.unwrap_or_else(|| Function::CFUNC.into());
+    let method_name = description.method_name.as_deref().map(without_ids).unwrap_or_default().to_owned();
+    let (name, class_name) = match description.owner {
         Some(owner) if !method_name.is_empty() => {
             // SAFETY: the GVL is held; a live method holds its owner, which is on the stack here.
             let owner = unsafe { Owner::of(owner) };
             (owner.qualify(&method_name), owner.class_name)
         }
         // Class bodies, the top level, and blocks outside of methods have Ruby's own label.
-        _ => (it.label.unwrap_or_else(|| "(unknown)".into()), String::new()),
+        _ => (description.label.unwrap_or_else(|| "(unknown)".into()), String::new()),
     };
-    Function { name: without_addresses(&name), class_name, method_name, path, first_line: it.first_line }
+    Function {
+        name: without_addresses(&name),
+        class_name,
+        method_name,
+        path,
+        first_line: description.first_line,
+    }
 }
 
 /// Implements `Profiler.name_of(method)`: returns the name that profiles use for a Method or UnboundMethod;

@@ -65,19 +65,19 @@ impl Bounds {
     /// # Errors
     /// ArgumentError for another keyword, TypeError for a scope that is not an Integer.
     pub(crate) fn from_ruby(ruby: &Ruby, bounds: RHash) -> Result<Self, Error> {
-        let mut it = Self::default();
+        let mut parsed = Self::default();
         bounds.foreach(|name: Symbol, value: Value| {
             match &*name.name()? {
-                "bound" => it.block = value.to_bool(),
-                "scope" => it.scope = Option::<u32>::try_convert(value)?.map(ScopeId),
-                "slices" => it.slices = value.to_bool(),
-                "windows" => it.windows = value.to_bool(),
-                "watch" => it.watch = value.to_bool(),
+                "bound" => parsed.block = value.to_bool(),
+                "scope" => parsed.scope = Option::<u32>::try_convert(value)?.map(ScopeId),
+                "slices" => parsed.slices = value.to_bool(),
+                "windows" => parsed.windows = value.to_bool(),
+                "watch" => parsed.watch = value.to_bool(),
                 other => return Err(argument_error(ruby, format!("unknown keyword: {other}"))),
             }
             Ok(ForEach::Continue)
         })?;
-        Ok(it)
+        Ok(parsed)
     }
 }
 

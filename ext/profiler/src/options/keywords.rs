@@ -43,8 +43,8 @@ impl Keywords {
             let name = Symbol::from_value(key).and_then(|key| key.name().ok());
             let Some(field) = name.and_then(|name| keywords.field(&name)) else {
                 let allowed = NAMES.join(":, ");
-                return Err(wrong_value(ruby, key, |it| {
-                    format!("unknown keyword: {it} (allowed: {allowed}:)")
+                return Err(wrong_value(ruby, key, |name| {
+                    format!("unknown keyword: {name} (allowed: {allowed}:)")
                 }));
             };
             *field = Some(value).filter(|value| !value.is_nil());

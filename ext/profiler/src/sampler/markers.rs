@@ -27,14 +27,14 @@ pub(super) struct Interval<'a> {
 impl Markers {
     /// Records the interval in a session that began at `began_ns` on the monotonic clock. If the session
     /// began within the interval, records the rest of it.
-    pub(super) fn push(&mut self, it: &Interval<'_>, began_ns: u64) {
+    pub(super) fn push(&mut self, interval: &Interval<'_>, began_ns: u64) {
         if self.list.len() >= MAX_MARKERS {
             self.refused += 1;
             return;
         }
-        let duration_ns = it.now_ns.saturating_sub(it.started_ns.max(began_ns));
-        let started_at_ns = it.at_ns.saturating_sub(duration_ns);
-        let (name, thread) = (it.name.into(), it.thread.clone());
+        let duration_ns = interval.now_ns.saturating_sub(interval.started_ns.max(began_ns));
+        let started_at_ns = interval.at_ns.saturating_sub(duration_ns);
+        let (name, thread) = (interval.name.into(), interval.thread.clone());
         self.list.push(Marker { started_at_ns, duration_ns, name, thread });
     }
 }

@@ -111,8 +111,10 @@ pub(crate) fn current() -> Option<&'static ThreadState> {
     let thread = vm::state::current_thread();
     // The native thread is compared as well: if Ruby 3.1 omits an exit, another thread can have the object's
     // address.
-    let is_current = |it: &&ThreadState| {
-        it.object() == thread && it.pthread.load(Relaxed) == native_thread::pthread_self() && it.is_live()
+    let is_current = |state: &&ThreadState| {
+        state.object() == thread
+            && state.pthread.load(Relaxed) == native_thread::pthread_self()
+            && state.is_live()
     };
     // SAFETY: the pointer is null or came from a `&'static ThreadState`.
     let last = unsafe { LAST.load(Relaxed).as_ref() };

@@ -134,9 +134,9 @@ pub(crate) unsafe fn describe_without_gvl(handle: u64) -> Option<Description> {
         if !matches!(kind(handle), Kind::Method | Kind::Iseq) {
             return None;
         }
-        let string = |it: VALUE| {
-            let is_string = rb_sys::RB_TYPE_P(it, ruby_value_type::RUBY_T_STRING);
-            is_string.then(|| super::text(it))
+        let string = |value: VALUE| {
+            let is_string = rb_sys::RB_TYPE_P(value, ruby_value_type::RUBY_T_STRING);
+            is_string.then(|| super::text(value))
         };
         let path = string(rb_sys::rb_profile_frame_path(frame))?;
         Some(Description {

@@ -25,7 +25,7 @@ pub(crate) struct Method {
 /// # Safety
 /// The caller holds the GVL and is not in a GC; the entry is live.
 pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
-    let mut it = Method::default();
+    let mut found = Method::default();
     let mut proc_object = None;
     // SAFETY: the caller holds the GVL outside of a GC and passes a live entry; objects that a live object
     // refers to are alive.
@@ -34,19 +34,19 @@ pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
         for object in buffer.iter().copied() {
             match kind(object) {
                 // The owner is marked first.
-                Kind::Class | Kind::Module if it.owner.is_none() => it.owner = Some(object),
-                Kind::Method if object != entry => it.original = Some(object),
-                Kind::Iseq => it.code = true,
+                Kind::Class | Kind::Module if found.owner.is_none() => found.owner = Some(object),
+                Kind::Method if object != entry => found.original = Some(object),
+                Kind::Iseq => found.code = true,
                 Kind::Data if is_proc(object) => proc_object = Some(object),
                 _ => {}
             }
         }
         if let Some(proc_object) = proc_object {
             references(proc_object, buffer);
-            it.block = buffer.iter().copied().find(|object| kind(*object) == Kind::Iseq);
+            found.block = buffer.iter().copied().find(|object| kind(*object) == Kind::Iseq);
         }
     }
-    it
+    found
 }
 
 /// The largest number of inclusions of one class that are followed, far more than any class has.
@@ -70,17 +70,17 @@ pub(crate) unsafe fn each_own(
         unsafe {
             references(here, around);
             for entry in around.iter().copied().filter(|it| kind(*it) == Kind::Method) {
-                let it = method(entry, buffer);
-                if it.owner != Some(module) {
+                let entry_method = method(entry, buffer);
+                if entry_method.owner != Some(module) {
                     continue; // from a cache
                 }
-                if let Some(original) = it.original {
+                if let Some(original) = entry_method.original {
                     let original = method(original, buffer);
                     if original.owner == Some(module) {
                         found(original);
                     }
                 }
-                found(it);
+                found(entry_method);
             }
             place = around.iter().copied().find(|it| kind(*it) == Kind::Inclusion && *it != here);
         }

@@ -274,10 +274,15 @@ mod tests {
         AcmeGem#call /g/gems/acme-gem-1.2/lib/acme.rb:3; ActiveRecord::Base#save /g/gems/activerecord-7.0/lib/base.rb:9; Array#each; Acme::Row#id";
 
     fn example() -> Profile {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Running, 300, STACK);
-        it.wall("acme worker", State::Waiting, 200, "Acme::Billing#charge /srv/acme/billing.rb:7; IO#read");
-        let mut profile = it.profile();
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Running, 300, STACK);
+        example.wall(
+            "acme worker",
+            State::Waiting,
+            200,
+            "Acme::Billing#charge /srv/acme/billing.rb:7; IO#read",
+        );
+        let mut profile = example.profile();
         profile.meta.program = "/srv/acme/run.rb".into();
         profile.meta.user.insert("customer".into(), "Acme".into());
         profile.samples[0].labels = vec![("tenant".into(), "acme".into())];

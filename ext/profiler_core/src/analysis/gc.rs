@@ -53,10 +53,10 @@ fn without_gc(profile: &Profile) -> Profile {
     let mut left_out_ns = 0_u64;
     let of =
         if profile.sample_types.contains(&SampleType::Wall) { SampleType::Wall } else { SampleType::Cpu };
-    rest.retain(|it| {
-        let in_gc = profile.is_gc(it);
+    rest.retain(|sample| {
+        let in_gc = profile.is_gc(sample);
         if in_gc {
-            left_out_ns = left_out_ns.saturating_add(it.weights.get(of));
+            left_out_ns = left_out_ns.saturating_add(sample.weights.get(of));
         }
         !in_gc
     });

@@ -152,32 +152,32 @@ mod tests {
 
     /// Builds a server: its main thread joins, two workers wait for requests, and one of them handles some.
     fn server() -> Profile {
-        let mut it = Example::lasting_ms(10_000);
-        it.wall(
+        let mut example = Example::lasting_ms(10_000);
+        example.wall(
             MAIN,
             State::Waiting,
             9_990,
             "<main> /usr/bin/puma:10; Puma#run /g/gems/puma-6.0/a.rb:5; Thread#join",
         );
-        it.wall(MAIN, State::Running, 10, "<main> /usr/bin/puma:10");
+        example.wall(MAIN, State::Running, 10, "<main> /usr/bin/puma:10");
         for worker in ["worker 1", "worker 2"] {
             let pool =
                 "Pool#wait /g/gems/puma-6.0/pool.rb:9; Thread::ConditionVariable#wait; Thread::Mutex#sleep";
-            it.wall(worker, State::Waiting, 9_000, pool);
+            example.wall(worker, State::Waiting, 9_000, pool);
         }
-        it.wall(
+        example.wall(
             "worker 1",
             State::Waiting,
             1_000,
             "Pool#run /g/gems/puma-6.0/pool.rb:3; Shop#show /app/shop.rb:4; IO#gets",
         );
-        it.wall(
+        example.wall(
             "worker 2",
             State::Running,
             1_000,
             "Pool#run /g/gems/puma-6.0/pool.rb:3; Shop#show /app/shop.rb:5",
         );
-        it.profile()
+        example.profile()
     }
 
     #[test]
@@ -193,39 +193,39 @@ mod tests {
 
     #[test]
     fn a_program_that_only_waits_is_not_idle() {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Waiting, 990, "<main> /app.rb:1; Kernel#sleep");
-        it.wall(MAIN, State::Running, 10, "<main> /app.rb:2");
-        assert_eq!(idle(&it.profile()), Idle { rows: vec![false; 2], ..Idle::default() });
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Waiting, 990, "<main> /app.rb:1; Kernel#sleep");
+        example.wall(MAIN, State::Running, 10, "<main> /app.rb:2");
+        assert_eq!(idle(&example.profile()), Idle { rows: vec![false; 2], ..Idle::default() });
     }
 
     #[test]
     fn threads_that_all_sleep_did_that_and_the_main_one_waited_for_them() {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Waiting, 1_000, "<main> /app.rb:9; Array#each; Thread#join");
-        it.wall("one", State::Waiting, 1_000, "block in <main> /app.rb:3; Kernel#sleep");
-        it.wall("two", State::Waiting, 1_000, "block in <main> /app.rb:3; Kernel#sleep");
-        let found = idle(&it.profile());
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Waiting, 1_000, "<main> /app.rb:9; Array#each; Thread#join");
+        example.wall("one", State::Waiting, 1_000, "block in <main> /app.rb:3; Kernel#sleep");
+        example.wall("two", State::Waiting, 1_000, "block in <main> /app.rb:3; Kernel#sleep");
+        let found = idle(&example.profile());
         assert_eq!((found.threads, found.wall_ns), (1, 1_000_000_000));
     }
 
     #[test]
     fn a_busy_machine_does_not_make_a_heartbeat_work() {
-        let mut it = Example::lasting_ms(2_000);
-        it.wall(MAIN, State::Waiting, 1_500, "<main> /app.rb:1; IO#gets");
-        it.wall(MAIN, State::Running, 500, "<main> /app.rb:2");
-        it.wall("heartbeat", State::Waiting, 999, "block in <main> /app.rb:3; Kernel#sleep");
-        it.wall("heartbeat", State::Runnable, 600, "block in <main> /app.rb:3; Kernel#sleep");
-        it.wall("heartbeat", State::Gvl, 400, "block in <main> /app.rb:3; Kernel#sleep");
-        assert_eq!(idle(&it.profile()).threads, 1);
+        let mut example = Example::lasting_ms(2_000);
+        example.wall(MAIN, State::Waiting, 1_500, "<main> /app.rb:1; IO#gets");
+        example.wall(MAIN, State::Running, 500, "<main> /app.rb:2");
+        example.wall("heartbeat", State::Waiting, 999, "block in <main> /app.rb:3; Kernel#sleep");
+        example.wall("heartbeat", State::Runnable, 600, "block in <main> /app.rb:3; Kernel#sleep");
+        example.wall("heartbeat", State::Gvl, 400, "block in <main> /app.rb:3; Kernel#sleep");
+        assert_eq!(idle(&example.profile()).threads, 1);
     }
 
     #[test]
     fn a_part_shows_no_idle_thread() {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Running, 1_000, "<main> /app.rb:2");
-        it.wall("in one request", State::Waiting, 400, "Shop#show /app.rb:3; IO#gets");
-        assert_eq!(idle(&it.profile()).threads, 0);
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Running, 1_000, "<main> /app.rb:2");
+        example.wall("in one request", State::Waiting, 400, "Shop#show /app.rb:3; IO#gets");
+        assert_eq!(idle(&example.profile()).threads, 0);
         let mut part = server();
         part.meta.notes.push(Note::Selected { part: "focus".into(), left: 1, all: 2, of: "wall".into() });
         assert_eq!((idle(&part).threads, without_idle(&part).total()), (0, part.total()));
@@ -233,26 +233,26 @@ mod tests {
 
     #[test]
     fn a_heartbeat_beside_work_is_idle() {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Waiting, 960, "<main> /app.rb:1; IO#gets");
-        it.wall(MAIN, State::Running, 40, "<main> /app.rb:2");
-        it.wall("heartbeat", State::Waiting, 999, "block in <main> /app.rb:3; Kernel#sleep");
-        let found = idle(&it.profile());
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Waiting, 960, "<main> /app.rb:1; IO#gets");
+        example.wall(MAIN, State::Running, 40, "<main> /app.rb:2");
+        example.wall("heartbeat", State::Waiting, 999, "block in <main> /app.rb:3; Kernel#sleep");
+        let found = idle(&example.profile());
         assert_eq!((found.threads, found.wall_ns), (1, 999_000_000));
     }
 
     /// Returns the number of idle threads of a program whose main thread has these waits, beside eight idle
     /// workers.
     fn idle_threads(main: &[(State, u64, &str)]) -> u64 {
-        let mut it = Example::lasting_ms(10_000);
+        let mut example = Example::lasting_ms(10_000);
         for (state, ms, stack) in main {
-            it.wall(MAIN, *state, *ms, stack);
+            example.wall(MAIN, *state, *ms, stack);
         }
         for worker in 1..=8 {
             let stack = "block in <main> /app.rb:2; Thread::Queue#pop";
-            it.wall(&format!("worker {worker}"), State::Waiting, 10_000, stack);
+            example.wall(&format!("worker {worker}"), State::Waiting, 10_000, stack);
         }
-        idle(&it.profile()).threads
+        idle(&example.profile()).threads
     }
 
     #[test]
@@ -286,11 +286,11 @@ mod tests {
 
     #[test]
     fn a_tool_that_waits_for_io_is_not_idle() {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let stack = "<main> /usr/bin/bundle:5; Bundler.get /g/gems/bundler-2.3/b.rb:9; IO#wait_readable";
-        it.wall(MAIN, State::Waiting, 990, stack);
-        it.wall(MAIN, State::Running, 10, "<main> /usr/bin/bundle:5");
-        assert_eq!(idle(&it.profile()).threads, 0);
+        example.wall(MAIN, State::Waiting, 990, stack);
+        example.wall(MAIN, State::Running, 10, "<main> /usr/bin/bundle:5");
+        assert_eq!(idle(&example.profile()).threads, 0);
     }
 
     #[test]
@@ -303,32 +303,32 @@ mod tests {
 
     #[test]
     fn a_worker_is_judged_by_its_own_life() {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Running, 1_000, "<main> /app.rb:2");
-        it.wall("late worker", State::Waiting, 300, "block in <main> /app.rb:3; Thread::Queue#pop");
-        it.wall("fetcher", State::Waiting, 300, "block in <main> /app.rb:4; IO#read");
-        assert_eq!(idle(&it.profile()).threads, 1);
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Running, 1_000, "<main> /app.rb:2");
+        example.wall("late worker", State::Waiting, 300, "block in <main> /app.rb:3; Thread::Queue#pop");
+        example.wall("fetcher", State::Waiting, 300, "block in <main> /app.rb:4; IO#read");
+        assert_eq!(idle(&example.profile()).threads, 1);
     }
 
     #[test]
     fn who_waits_for_busy_threads_is_idle() {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Running, 200, "<main> /app.rb:2");
-        it.wall(MAIN, State::Waiting, 800, "<main> /app.rb:9; Thread#join");
-        it.wall("one", State::Running, 700, "block in <main> /app.rb:3");
-        assert_eq!(idle(&it.profile()).threads, 1);
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Running, 200, "<main> /app.rb:2");
-        it.wall(MAIN, State::Waiting, 800, "<main> /app.rb:9; Thread#value");
-        assert_eq!(idle(&it.profile()).threads, 0, "nobody is seen to work");
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Running, 200, "<main> /app.rb:2");
+        example.wall(MAIN, State::Waiting, 800, "<main> /app.rb:9; Thread#join");
+        example.wall("one", State::Running, 700, "block in <main> /app.rb:3");
+        assert_eq!(idle(&example.profile()).threads, 1);
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Running, 200, "<main> /app.rb:2");
+        example.wall(MAIN, State::Waiting, 800, "<main> /app.rb:9; Thread#value");
+        assert_eq!(idle(&example.profile()).threads, 0, "nobody is seen to work");
     }
 
     #[test]
     fn a_merge_has_a_main_thread_for_each_process() {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Waiting, 1_000, "<main> /app.rb:1; IO#read");
-        it.wall("other", State::Running, 1_000, "<main> /app.rb:2");
-        let mut profile = it.profile();
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Waiting, 1_000, "<main> /app.rb:1; IO#read");
+        example.wall("other", State::Running, 1_000, "<main> /app.rb:2");
+        let mut profile = example.profile();
         let processes = [std::mem::take(&mut profile.meta.pid).to_string()].into();
         profile.meta.merged = Some(crate::profile::Merged { processes, ..Default::default() });
         assert_eq!(idle(&profile).threads, 0);

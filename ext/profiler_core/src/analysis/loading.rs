@@ -90,9 +90,9 @@ fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize
         .filter_map(function)
         .filter(|it| is_text(it))
         .collect();
-    let of_file = |it: &&Function| {
-        let package = package(&it.path).filter(|it| !BETWEEN.contains(&it.as_str()));
-        package.or_else(|| is_apps(it).then(String::new))
+    let of_file = |function: &&Function| {
+        let package = package(&function.path).filter(|it| !BETWEEN.contains(&it.as_str()));
+        package.or_else(|| is_apps(function).then(String::new))
     };
     // Until a file is found, the text that requires it stands for it, unless RubyGems loads parts of itself.
     let requiring = site.and_then(|it| function(&it.0)).filter(|it| is_text(it));
@@ -105,9 +105,9 @@ fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize
 /// Returns the frame that requires, and the place in `frames` of the loader that it calls: the innermost
 /// frame of the app, or else the outermost.
 fn by(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize) -> Option<(Frame, usize)> {
-    let is_site = |it: &Frame| {
-        let function = profile.function(it.function);
-        sites.is_ruby(*it)
+    let is_site = |frame: &Frame| {
+        let function = profile.function(frame.function);
+        sites.is_ruby(*frame)
             && function.is_some_and(|it| !package(&it.path).is_some_and(|it| BETWEEN.contains(&it.as_str())))
     };
     let outside = frames.iter().enumerate().skip(innermost + 1);
@@ -145,9 +145,9 @@ mod tests {
 
     /// Returns the load of a stack, as `name:line of package`.
     fn loads(stack: &str) -> Option<String> {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Running, 100, stack);
-        let profile = it.profile();
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Running, 100, stack);
+        let profile = example.profile();
         let sites = Sites::of(&profile);
         let load = Loads::of(&profile, &sites).at(profile.samples.first().unwrap().stack)?;
         let by = load.by.map_or_else(String::new, |it| format!("{}:{}", sites.name(it), it.line));

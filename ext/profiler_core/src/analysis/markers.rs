@@ -147,22 +147,22 @@ mod tests {
 
     /// Three rows of 10 ms of the main thread, and one of another, all of whose events end at 10, 20, ... ms.
     fn example() -> Profile {
-        let mut it = Example::lasting_ms(50);
-        it.wall(
+        let mut example = Example::lasting_ms(50);
+        example.wall(
             MAIN,
             State::Waiting,
             10,
             "<main> /app/a.rb:1; Order.all /app/a.rb:7; Conn#exec /g/gems/pg-1/a.rb:3",
         );
-        it.wall(
+        example.wall(
             MAIN,
             State::Waiting,
             10,
             "<main> /app/a.rb:1; Order.one /app/a.rb:9; Conn#exec /g/gems/pg-1/a.rb:3",
         );
-        it.wall(MAIN, State::Running, 10, "<main> /app/a.rb:1");
-        it.wall("other", State::Running, 10, "Other#run /app/b.rb:2");
-        let mut profile = it.profile();
+        example.wall(MAIN, State::Running, 10, "<main> /app/a.rb:1");
+        example.wall("other", State::Running, 10, "Other#run /app/b.rb:2");
+        let mut profile = example.profile();
         profile.meta.started_at_ns = STARTED_AT_NS;
         let event = |(place, row): (u64, usize)| TimelineEvent {
             time_ns: (place + 1) * 10 * MS,

@@ -65,9 +65,9 @@ mod tests {
     use crate::record::State;
 
     fn share(cpu_ms: u64, duration_ms: u64, handler_ms: u64, collector_ms: u64) -> Option<String> {
-        let mut it = Example::lasting_ms(duration_ms);
-        it.row(MAIN, State::Running, &[], &[(SampleType::Cpu, cpu_ms * 1_000_000)], "main /a.rb:1");
-        let mut profile = it.profile();
+        let mut example = Example::lasting_ms(duration_ms);
+        example.row(MAIN, State::Running, &[], &[(SampleType::Cpu, cpu_ms * 1_000_000)], "main /a.rb:1");
+        let mut profile = example.profile();
         profile.stats.handler_ns = handler_ms * 1_000_000;
         profile.stats.collector_ns = collector_ms * 1_000_000;
         Overhead::of(&profile).and_then(|it| it.share()).map(|(share, of)| format!("{share} {of}"))

@@ -158,15 +158,15 @@ mod tests {
 
     #[test]
     fn files_stand_under_the_one_that_required_them() {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let rouge = "<main> /k.rb:1; Kernel#require; <top (required)> /g/gems/rouge-3.3/rouge.rb:7";
-        it.wall(MAIN, State::Running, 300, rouge);
+        example.wall(MAIN, State::Running, 300, rouge);
         let set = "Kernel#require; <top (required)> /usr/lib/ruby/3.1.0/set.rb:5; <class:Set> /usr/lib/ruby/3.1.0/set.rb:9";
-        it.wall(MAIN, State::Running, 60, &format!("{rouge}; {set}"));
-        it.wall(MAIN, State::Waiting, 40, &format!("{rouge}; {set}; IO#read"));
-        it.wall(MAIN, State::Running, 20, "<main> /k.rb:2; Kernel#require");
-        it.wall(MAIN, State::Running, 500, "<main> /k.rb:5; Page#render /k.rb:9");
-        let profile = it.profile();
+        example.wall(MAIN, State::Running, 60, &format!("{rouge}; {set}"));
+        example.wall(MAIN, State::Waiting, 40, &format!("{rouge}; {set}; IO#read"));
+        example.wall(MAIN, State::Running, 20, "<main> /k.rb:2; Kernel#require");
+        example.wall(MAIN, State::Running, 500, "<main> /k.rb:5; Page#render /k.rb:9");
+        let profile = example.profile();
         let found = requires(&profile);
         let ms = |it: Taken| [it.total, it.own, it.waited].map(|ns| ns / 1_000_000);
         assert_eq!((found.all / 1_000_000, ms(found.taken)), (920, [420, 0, 40]));

@@ -81,15 +81,15 @@ mod tests {
     use crate::record::State;
 
     fn boot(home: &str, rouge_ms: u64, set_ms: u64) -> Profile {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let rouge =
             format!("<main> /k.rb:1; Kernel#require; <top (required)> {home}/gems/rouge-3.3/rouge.rb:7");
-        it.wall(MAIN, State::Running, rouge_ms, &rouge);
+        example.wall(MAIN, State::Running, rouge_ms, &rouge);
         if set_ms > 0 {
             let set = "Kernel#require; <top (required)> /usr/lib/ruby/3.1.0/set.rb:5";
-            it.wall(MAIN, State::Running, set_ms, &format!("{rouge}; {set}"));
+            example.wall(MAIN, State::Running, set_ms, &format!("{rouge}; {set}"));
         }
-        it.profile()
+        example.profile()
     }
 
     #[test]

@@ -228,48 +228,63 @@ mod tests {
 
     #[test]
     fn the_gem_of_an_executable_is_the_app_of_an_installed_tool() {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let exe = "<main> /usr/bin/jekyll:23; Kernel#load; <top (required)> /g/gems/jekyll-4.3/exe/jekyll:3";
         let build = "Jekyll::Site#process /g/gems/jekyll-4.3/lib/jekyll/site.rb:7";
-        it.wall(MAIN, State::Running, 900, &format!("{exe}; {build}; Liquid#x /g/gems/liquid-5.1/l.rb:1"));
-        it.wall(MAIN, State::Running, 100, &format!("{exe}; {build}"));
-        assert_eq!(app_frames(&it.profile()), ["Jekyll::Site#process", "Jekyll::Site#process"]);
+        example.wall(
+            MAIN,
+            State::Running,
+            900,
+            &format!("{exe}; {build}; Liquid#x /g/gems/liquid-5.1/l.rb:1"),
+        );
+        example.wall(MAIN, State::Running, 100, &format!("{exe}; {build}"));
+        assert_eq!(app_frames(&example.profile()), ["Jekyll::Site#process", "Jekyll::Site#process"]);
     }
 
     #[test]
     fn a_framework_between_an_executable_and_its_gem_is_not_the_tool() {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let exe = "<main> /usr/bin/jekyll:23; Mercenary.program /g/gems/mercenary-0.4/m.rb:3";
         let build = "Jekyll::Site#process /g/gems/jekyll-4.3/lib/jekyll/site.rb:7";
-        it.wall(MAIN, State::Running, 900, &format!("{exe}; {build}; Liquid#x /g/gems/liquid-5.1/l.rb:1"));
-        assert_eq!(app_frames(&it.profile()), ["Jekyll::Site#process"]);
+        example.wall(
+            MAIN,
+            State::Running,
+            900,
+            &format!("{exe}; {build}; Liquid#x /g/gems/liquid-5.1/l.rb:1"),
+        );
+        assert_eq!(app_frames(&example.profile()), ["Jekyll::Site#process"]);
     }
 
     #[test]
     fn a_tool_of_the_distribution_is_a_library_in_rubys_directories() {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let stack = "<main> /usr/bin/puppet:5; Puppet#run /usr/lib/ruby/vendor_ruby/puppet/a.rb:7; A#x /usr/lib/ruby/3.1.0/set.rb:1";
-        it.wall(MAIN, State::Running, 900, stack);
-        assert_eq!(app_frames(&it.profile()), ["Puppet#run"]);
+        example.wall(MAIN, State::Running, 900, stack);
+        assert_eq!(app_frames(&example.profile()), ["Puppet#run"]);
     }
 
     #[test]
     fn a_server_with_an_app_is_no_tool() {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Waiting, 900, "<main> /usr/bin/puma:10; Puma#run /g/gems/puma-6.0/a.rb:5");
-        it.wall("idle", State::Waiting, 90_000, "Puma#p /g/gems/puma-6.0/p.rb:5; Thread::Queue#pop");
-        it.wall("worker", State::Running, 500, "Puma#p /g/gems/puma-6.0/p.rb:5; Shop#show /app/shop.rb:4");
-        assert_eq!(app_frames(&it.profile()), ["Shop#show"]);
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Waiting, 900, "<main> /usr/bin/puma:10; Puma#run /g/gems/puma-6.0/a.rb:5");
+        example.wall("idle", State::Waiting, 90_000, "Puma#p /g/gems/puma-6.0/p.rb:5; Thread::Queue#pop");
+        example.wall(
+            "worker",
+            State::Running,
+            500,
+            "Puma#p /g/gems/puma-6.0/p.rb:5; Shop#show /app/shop.rb:4",
+        );
+        assert_eq!(app_frames(&example.profile()), ["Shop#show"]);
     }
 
     #[test]
     fn the_profiler_is_no_place() {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let own = "Profiler::Middleware#call /src/lib/profiler/middleware.rb:9";
-        it.wall(MAIN, State::Running, 500, &format!("Shop#call /app/shop.rb:4; {own}; Kernel#sleep"));
-        it.wall(MAIN, State::Running, 500, own);
-        it.wall(MAIN, State::Running, 500, "Profiler::Session#_stop");
-        let profile = it.profile();
+        example.wall(MAIN, State::Running, 500, &format!("Shop#call /app/shop.rb:4; {own}; Kernel#sleep"));
+        example.wall(MAIN, State::Running, 500, own);
+        example.wall(MAIN, State::Running, 500, "Profiler::Session#_stop");
+        let profile = example.profile();
         let sites = Sites::of(&profile);
         assert_eq!(app_frames(&profile), ["Shop#call"]);
         let place = |row: usize| sites.nearest(profile.samples[row].stack).unwrap();

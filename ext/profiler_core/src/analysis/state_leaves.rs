@@ -48,11 +48,11 @@ mod tests {
 
     #[test]
     fn waits_get_a_leaf_and_running_code_none() {
-        let mut it = Example::lasting_ms(10);
-        it.wall(MAIN, State::Running, 1, "a /app.rb:1");
-        it.wall(MAIN, State::Waiting, 2, "a /app.rb:1; IO#gets");
-        it.wall(MAIN, State::Waiting, 3, "a /app.rb:1; Kernel#sleep");
-        let profile = it.profile();
+        let mut example = Example::lasting_ms(10);
+        example.wall(MAIN, State::Running, 1, "a /app.rb:1");
+        example.wall(MAIN, State::Waiting, 2, "a /app.rb:1; IO#gets");
+        example.wall(MAIN, State::Waiting, 3, "a /app.rb:1; Kernel#sleep");
+        let profile = example.profile();
         let shown = with_state_leaves(&profile);
         let leaf = |row: usize| {
             let frame = shown.frames_of(shown.samples[row].stack).next().unwrap();

@@ -27,9 +27,9 @@ impl Timed {
     /// Iterates over the events with their new rows, and with times counted from `began_at_ns`.
     fn events(&self, began_at_ns: u64) -> impl Iterator<Item = TimelineEvent> + '_ {
         let later_ns = self.began_at_ns.saturating_sub(began_at_ns);
-        self.timeline.iter().filter_map(move |it| {
-            let row = *self.rows.get(it.row.index())?;
-            Some(TimelineEvent { row, time_ns: it.time_ns.saturating_add(later_ns), ..it })
+        self.timeline.iter().filter_map(move |event| {
+            let row = *self.rows.get(event.row.index())?;
+            Some(TimelineEvent { row, time_ns: event.time_ns.saturating_add(later_ns), ..event })
         })
     }
 }

@@ -306,12 +306,12 @@ mod tests {
 
     /// Returns the cause of the longest wait of a profile with such stacks.
     fn cause(is_sampled: bool, rows: &[(State, u64, u64, &str)]) -> Cause {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         for (state, wall_ms, cpu_ms, stack) in rows {
             let weights = [(SampleType::Wall, wall_ms * 1_000_000), (SampleType::Cpu, cpu_ms * 1_000_000)];
-            it.row(MAIN, *state, &[], &weights, stack);
+            example.row(MAIN, *state, &[], &weights, stack);
         }
-        let mut profile = it.profile();
+        let mut profile = example.profile();
         if is_sampled {
             profile.meta.notes.push(Note::WaitsSampled {});
         }
@@ -371,14 +371,14 @@ mod tests {
 
     #[test]
     fn the_kernels_run_delay_tells_who_was_held_up() {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Running, 100, "<main> /app.rb:1");
-        it.wall(MAIN, State::Waiting, 300, "<main> /app.rb:1");
-        it.wall(MAIN, State::Waiting, 200, "<main> /app.rb:1; SQLite3::Statement#step");
-        it.wall(MAIN, State::Waiting, 50, "<main> /app.rb:1; IO#write");
-        it.wall(MAIN, State::Waiting, 40, "<main> /app.rb:1; IO#read");
-        it.wall(MAIN, State::Waiting, 10, "<main> /app.rb:1; Kernel#sleep");
-        let mut profile = it.profile();
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Running, 100, "<main> /app.rb:1");
+        example.wall(MAIN, State::Waiting, 300, "<main> /app.rb:1");
+        example.wall(MAIN, State::Waiting, 200, "<main> /app.rb:1; SQLite3::Statement#step");
+        example.wall(MAIN, State::Waiting, 50, "<main> /app.rb:1; IO#write");
+        example.wall(MAIN, State::Waiting, 40, "<main> /app.rb:1; IO#read");
+        example.wall(MAIN, State::Waiting, 10, "<main> /app.rb:1; Kernel#sleep");
+        let mut profile = example.profile();
         profile.meta.notes.push(Note::WaitsSampled {});
         let causes_at = |delay_ms: u64| {
             let mut profile = profile.clone();

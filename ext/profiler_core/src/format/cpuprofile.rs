@@ -112,13 +112,13 @@ impl<'profile> Tree<'profile> {
         let mut missing = Vec::new();
         let mut at = Some(stack);
         let mut place = root;
-        while let Some(it) = at {
-            if let Some(known) = self.stacks.get(&(root, it)) {
+        while let Some(stack) = at {
+            if let Some(known) = self.stacks.get(&(root, stack)) {
                 place = *known;
                 break;
             }
-            missing.push(it);
-            at = self.profile.stacks.get(it.index()).and_then(|it| it.parent);
+            missing.push(stack);
+            at = self.profile.stacks.get(stack.index()).and_then(|it| it.parent);
         }
         for stack in missing.into_iter().rev() {
             let frame = self.profile.stacks.get(stack.index()).and_then(|it| self.profile.frame(it.frame));

@@ -58,10 +58,10 @@ pub(super) fn in_time(
     let total = entries.iter().fold(0_u64, |sum, it| sum.saturating_add(it.weight));
     let (slot, least) = (total.div_ceil(SLOTS).max(1), total / MIN_WIDTH_DIVISOR);
     let mut begins: u64 = 0;
-    let placed = entries.iter().map(|it| {
-        let place = (it.thread, begins / slot);
-        begins = begins.saturating_add(it.weight);
-        (place, *it)
+    let placed = entries.iter().map(|entry| {
+        let place = (entry.thread, begins / slot);
+        begins = begins.saturating_add(entry.weight);
+        (place, *entry)
     });
     let placed: Vec<((usize, u64), Entry)> = placed.collect();
     let mut scratch = Slot::new(&calls);
@@ -112,10 +112,10 @@ impl<'calls> Slot<'calls> {
     /// callers.
     fn wide(&mut self, entries: impl Iterator<Item = Entry>, least: u64) -> Vec<Entry> {
         let mut thread = 0;
-        for it in entries {
-            thread = it.thread;
-            self.meet(it.call);
-            self.add(it.call, it.weight, it.weight);
+        for entry in entries {
+            thread = entry.thread;
+            self.meet(entry.call);
+            self.add(entry.call, entry.weight, entry.weight);
         }
         // Callers have smaller places.
         self.touched.sort_unstable_by_key(|it| Reverse(*it));

@@ -40,11 +40,11 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 
 fn found(profile: &Profile) -> String {
     let mut text = String::new();
-    for it in findings(profile) {
-        let share = it.share.map_or_else(String::new, |it| format!("**{:.1}%** ", it * 100.0));
-        let place = place_of(profile, &it);
+    for finding in findings(profile) {
+        let share = finding.share.map_or_else(String::new, |it| format!("**{:.1}%** ", it * 100.0));
+        let place = place_of(profile, &finding);
         let place = if place.is_empty() { place } else { format!(" ({})", code(&place)) };
-        text.push_str(&format!("- {share}{}{place}\n", plain(&it.text)));
+        text.push_str(&format!("- {share}{}{place}\n", plain(&finding.text)));
     }
     if !text.is_empty() {
         text.push('\n');
@@ -104,18 +104,21 @@ fn place(function: &Function) -> String {
 /// Escapes a text so that none of it is markup.
 fn plain(text: &str) -> Cow<'_, str> {
     let text = clean(text);
-    let special = |it: char| {
-        matches!(it, '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '|' | '!' | '~' | '@')
+    let special = |letter: char| {
+        matches!(
+            letter,
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '|' | '!' | '~' | '@'
+        )
     };
     if !text.contains(special) {
         return text;
     }
     let mut escaped = String::new();
-    for it in text.chars() {
-        if special(it) {
+    for letter in text.chars() {
+        if special(letter) {
             escaped.push('\\');
         }
-        escaped.push(it);
+        escaped.push(letter);
     }
     escaped.into()
 }

@@ -60,8 +60,8 @@ impl<'profile> Series<'profile> {
     /// Calls `each` for every share.
     pub(super) fn each(&self, mut each: impl FnMut(Share)) {
         self.timeless.iter().for_each(|it| each(*it));
-        for it in self.profile.timeline.iter().flat_map(|it| it.iter()) {
-            each(Share { at_ns: it.time_ns, row: it.row, weights: it.weights });
+        for event in self.profile.timeline.iter().flat_map(|it| it.iter()) {
+            each(Share { at_ns: event.time_ns, row: event.row, weights: event.weights });
         }
     }
 }

@@ -231,16 +231,16 @@ mod tests {
 
     #[test]
     fn blocks_of_one_label_are_boxes_of_their_own_as_in_the_report() {
-        let mut it = Example::lasting_ms(100);
+        let mut example = Example::lasting_ms(100);
         for line in ["4", "7"] {
-            it.wall(
+            example.wall(
                 MAIN,
                 State::Running,
                 50,
                 &format!("<main> /app.rb:1; block in <class:App> /{line}.rb:{line}"),
             );
         }
-        let (profile, mut picture, mut report) = (it.profile(), Vec::new(), Vec::new());
+        let (profile, mut picture, mut report) = (example.profile(), Vec::new(), Vec::new());
         write(&profile, &Options::default(), &mut picture).unwrap();
         super::super::text::write(&profile, &Options::default(), &mut report).unwrap();
         let [picture, report] = [picture, report].map(|it| String::from_utf8(it).unwrap());

@@ -30,8 +30,8 @@ pub struct TooShort {
 pub fn too_short(profile: &Profile) -> Option<TooShort> {
     let requested_ns = profile.meta.interval_ns;
     let samples = profile.total().get(SampleType::Samples);
-    let explained = |it: &Note| {
-        matches!(it, Note::Selected { .. } | Note::IntervalWidened { .. } | Note::ReadFrom { .. })
+    let explained = |note: &Note| {
+        matches!(note, Note::Selected { .. } | Note::IntervalWidened { .. } | Note::ReadFrom { .. })
     };
     if requested_ns == 0 || samples >= FEW_SAMPLES || profile.meta.notes.iter().any(explained) {
         return None;
@@ -134,7 +134,7 @@ mod tests {
 
     /// Builds a program that sleeps and then runs, with both clocks measured.
     fn sleeper(asleep_ms: u64, ran_ms: u64) -> Option<TooShort> {
-        let mut it = Example::lasting_ms(asleep_ms + ran_ms);
+        let mut example = Example::lasting_ms(asleep_ms + ran_ms);
         let weights = |samples, wall_ms, cpu_ms| {
             [
                 (SampleType::Samples, samples),
@@ -142,9 +142,9 @@ mod tests {
                 (SampleType::Cpu, cpu_ms * 1_000_000),
             ]
         };
-        it.row(MAIN, State::Waiting, &[], &weights(1, asleep_ms, 0), "main /a.rb:1; Kernel#sleep");
-        it.row(MAIN, State::Running, &[], &weights(ran_ms, ran_ms, ran_ms), "main /a.rb:2");
-        too_short(&it.profile())
+        example.row(MAIN, State::Waiting, &[], &weights(1, asleep_ms, 0), "main /a.rb:1; Kernel#sleep");
+        example.row(MAIN, State::Running, &[], &weights(ran_ms, ran_ms, ran_ms), "main /a.rb:2");
+        too_short(&example.profile())
     }
 
     #[test]

@@ -184,9 +184,9 @@ pub(super) mod tests {
         assert!(all.is_whole());
         let index = Index::new(&chunks, &spans, &firsts);
         for address in (0x0f000..0x24000).step_by(8) {
-            let holds = |it: &Chunk| {
-                let room = if it.at == 0x20000 { it.end() } else { it.end() + 8 };
-                it.state == ChunkState::Used && (it.start()..room).contains(&address)
+            let holds = |chunk: &Chunk| {
+                let room = if chunk.at == 0x20000 { chunk.end() } else { chunk.end() + 8 };
+                chunk.state == ChunkState::Used && (chunk.start()..room).contains(&address)
             };
             assert_eq!(index.find(address), chunks.iter().position(holds), "{address:x}");
         }

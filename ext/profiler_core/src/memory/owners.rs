@@ -116,16 +116,16 @@ mod tests {
         Chunks::new(&mut chunks, &mut spans, &mut firsts).add_heap(&memory, &heap, 0);
         let index = Index::new(&chunks, &spans, &firsts);
         let (mut owners, mut queue) = (vec![NOBODY; chunks.len()], vec![0; chunks.len()]);
-        let mut it = Owners::new(index, &mut owners, &mut queue);
-        it.adopt(at(0) + 16, 7);
-        it.adopt(at(2) + 16, 8 | PLAIN);
-        it.adopt(at(0) + 16, 9); // it has an owner
-        it.adopt(0x9999, 9);
-        it.propagate(&memory);
+        let mut found = Owners::new(index, &mut owners, &mut queue);
+        found.adopt(at(0) + 16, 7);
+        found.adopt(at(2) + 16, 8 | PLAIN);
+        found.adopt(at(0) + 16, 9); // it has an owner
+        found.adopt(0x9999, 9);
+        found.propagate(&memory);
         assert_eq!(&owners[..6], [7, 7 | BEHIND, 8 | PLAIN, NOBODY, NOBODY, NOBODY]);
-        let mut it = Owners::new(index, &mut owners, &mut queue);
-        it.adopt(at(4) + 16, 5);
-        it.propagate(&memory);
+        let mut found = Owners::new(index, &mut owners, &mut queue);
+        found.adopt(at(4) + 16, 5);
+        found.propagate(&memory);
         assert_eq!(&owners[3..6], [5 | BEHIND, 5, 5 | BEHIND]);
         assert_eq!(number(5 | BEHIND | PLAIN), 5);
     }

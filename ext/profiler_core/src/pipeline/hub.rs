@@ -157,16 +157,16 @@ impl Hub {
         collections: u64,
     ) {
         self.catch_up(registry);
-        if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
-            it.state.note_live(live, collections);
+        if let Some(running) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
+            running.state.note_live(live, collections);
         }
     }
 
     /// Pauses or resumes the recording of objects in the session.
     pub fn rest_objects(&self, session: SessionId, registry: &dyn ThreadRegistry, rest: bool) {
         self.catch_up(registry);
-        if let Some(it) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
-            it.state.rest_objects(rest);
+        if let Some(running) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
+            running.state.rest_objects(rest);
         }
     }
 
@@ -174,9 +174,9 @@ impl Hub {
     pub fn pause(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
         self.catch_up(registry);
         let mut drain = self.lock();
-        if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
-            finish(&mut it.state, threads);
-            it.state.pause();
+        if let Some(running) = drain.sessions.iter_mut().find(|it| it.id == session) {
+            finish(&mut running.state, threads);
+            running.state.pause();
         }
     }
 
@@ -190,8 +190,8 @@ impl Hub {
     ) {
         self.catch_up(registry);
         let mut drain = self.lock();
-        if let Some(it) = drain.sessions.iter_mut().find(|it| it.id == session) {
-            it.state.resume(started_ns, threads, &self.labels());
+        if let Some(running) = drain.sessions.iter_mut().find(|it| it.id == session) {
+            running.state.resume(started_ns, threads, &self.labels());
         }
     }
 

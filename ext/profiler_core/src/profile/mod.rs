@@ -111,8 +111,8 @@ impl Profile {
     /// Removes the rows for which `keep` returns false, with their timeline events.
     pub fn retain(&mut self, mut keep: impl FnMut(&Sample) -> bool) {
         let mut kept = 0;
-        let mut place = |it: &Sample| {
-            let row = keep(it).then(|| RowId::from_index(kept));
+        let mut place = |sample: &Sample| {
+            let row = keep(sample).then(|| RowId::from_index(kept));
             kept += usize::from(row.is_some());
             row
         };

@@ -139,9 +139,9 @@ impl Timeline {
         later_from.rotate_left(1);
         later_from.pop();
         later_from.push(u64::MAX);
-        later_from.iter_mut().rev().fold(u64::MAX, |least, it| {
-            *it = least.min(*it);
-            *it
+        later_from.iter_mut().rev().fold(u64::MAX, |least, time| {
+            *time = least.min(*time);
+            *time
         });
         let mut pending = Vec::new();
         for (chunk, later_from) in self.chunks().zip(later_from) {

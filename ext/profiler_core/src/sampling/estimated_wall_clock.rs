@@ -304,18 +304,18 @@ impl EstimatedWallClock {
     /// # Signal safety
     /// Stores.
     #[inline]
-    pub fn commit(&self, walls: &WallTimes, it: Classification, cpu_ns: u64, sleeps: u64) {
+    pub fn commit(&self, walls: &WallTimes, found: Classification, cpu_ns: u64, sleeps: u64) {
         let same_call =
-            it.waits && self.waits.load(Relaxed) && sleeps == self.sleeps.swap(sleeps, Relaxed) + 1;
+            found.waits && self.waits.load(Relaxed) && sleeps == self.sleeps.swap(sleeps, Relaxed) + 1;
         self.same_call.store(same_call, Relaxed);
-        if it.waits || it.starved || it.before_ns.is_some() {
+        if found.waits || found.starved || found.before_ns.is_some() {
             self.waited_ns.store(walls.waiting_ns, Relaxed);
             self.still_ns.store(0, Relaxed);
         }
-        if !it.waits {
+        if !found.waits {
             self.ran_ns.store(walls.running_ns, Relaxed);
         }
-        self.waits.store(it.waits, Relaxed);
+        self.waits.store(found.waits, Relaxed);
         self.committed_cpu_ns.store(cpu_ns, Relaxed);
         self.committed.store(true, Relaxed);
     }

@@ -77,13 +77,13 @@ impl Aggregate {
     pub fn resume(&mut self, started_ns: u64, threads: impl IntoIterator<Item = FirstClocks>) {
         self.started_ns = started_ns;
         let before = std::mem::take(&mut self.accounts);
-        let account = |it: FirstClocks| {
+        let account = |first: FirstClocks| {
             let before = before
-                .get(&it.thread)
+                .get(&first.thread)
                 .copied()
-                .unwrap_or_else(|| Account::at(it.cpu_ns, it.walls, it.runnable_ns));
-            let FirstClocks { cpu_ns, walls, runnable_ns, inside, labels, .. } = it;
-            (it.thread, Account { inside, labels, ..before.resumed(cpu_ns, walls, runnable_ns) })
+                .unwrap_or_else(|| Account::at(first.cpu_ns, first.walls, first.runnable_ns));
+            let FirstClocks { cpu_ns, walls, runnable_ns, inside, labels, .. } = first;
+            (first.thread, Account { inside, labels, ..before.resumed(cpu_ns, walls, runnable_ns) })
         };
         self.accounts = threads.into_iter().map(account).collect();
     }

@@ -212,16 +212,16 @@ mod tests {
     fn excess_label_sets_keep_only_names() {
         let mut sets = LabelSets::default();
         let number = |it: usize| set(&[("request", &it.to_string())]);
-        for it in 0..100_000 {
-            let id = sets.intern(&number(it), 0);
+        for value in 0..100_000 {
+            let id = sets.intern(&number(value), 0);
             assert!(id.index() <= MAX_SETS + MAX_OTHERS);
         }
         assert_eq!(sets.get(sets.current.find(&(number(7), 0)).unwrap()), &number(7));
         let late = sets.intern(&number(99_999), 0);
         assert_eq!(sets.get(late), &set(&[("request", OTHER)]));
         assert_eq!(sets.refused(), 100_000 - MAX_SETS as u64 + 1);
-        for it in 0..1_000 {
-            sets.intern(&set(&[(&format!("name {it}"), "x")]), 0);
+        for value in 0..1_000 {
+            sets.intern(&set(&[(&format!("name {value}"), "x")]), 0);
         }
         assert_eq!(sets.intern(&set(&[("yet another", "x")]), 0), LabelSetId::NONE);
         assert_eq!(sets.get(LabelSetId::NONE), &LabelSet::EMPTY);

@@ -162,11 +162,11 @@ impl SessionState {
     pub fn resume(&mut self, started_ns: u64, threads: &[ThreadReading], sets: &LabelSets) {
         self.paused = false;
         let mut seen = Vec::new();
-        for it in threads {
-            if self.spec.has_thread(it.thread) {
-                let inside = self.inside(it.labels, it.scope, sets);
-                let labels = self.labels(it.labels, sets);
-                let ThreadReading { thread, cpu_ns, walls, runnable_ns, .. } = *it;
+        for reading in threads {
+            if self.spec.has_thread(reading.thread) {
+                let inside = self.inside(reading.labels, reading.scope, sets);
+                let labels = self.labels(reading.labels, sets);
+                let ThreadReading { thread, cpu_ns, walls, runnable_ns, .. } = *reading;
                 seen.push(FirstClocks { thread, cpu_ns, walls, runnable_ns, inside, labels });
             }
         }

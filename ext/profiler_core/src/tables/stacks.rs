@@ -210,9 +210,9 @@ impl Stacks {
     #[must_use]
     pub fn into_tables(mut self) -> (Vec<u64>, Vec<Frame>, Vec<Node>) {
         let mut frames: Interner<Frame, FrameId> = Interner::default();
-        let mut node = |it: RawNode| {
-            let frame = Frame { function: self.handles.intern(it.frame.handle()), line: it.frame.line() };
-            Node { parent: it.parent, frame: frames.intern(frame) }
+        let mut node = |raw: RawNode| {
+            let frame = Frame { function: self.handles.intern(raw.frame.handle()), line: raw.frame.line() };
+            Node { parent: raw.parent, frame: frames.intern(frame) }
         };
         let nodes = self.nodes.into_rows().into_iter().map(&mut node).collect();
         (self.handles.into_rows(), frames.into_rows(), nodes)

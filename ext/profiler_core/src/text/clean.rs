@@ -5,10 +5,10 @@ use std::borrow::Cow;
 /// Returns whether a character is invisible and therefore harmful to terminals and pages. This includes
 /// characters that change the writing direction, which can make one name look like another.
 #[must_use]
-pub fn is_harmful(it: char) -> bool {
-    it.is_control()
-        || matches!(it, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
-        || matches!(it, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+pub fn is_harmful(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
+        || matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns `text` on one line and harmless: each harmful character becomes a space, and spaces at the ends

@@ -82,20 +82,20 @@ impl Profile {
         hash.aset(symbol("compared"), found.compared)?;
         hash.aset(symbol("spread"), found.spread)?;
         let changes = ruby.ary_new_capa(found.changes.len());
-        for it in found.changes {
+        for change in found.changes {
             let row = ruby.ary_new_capa(12);
-            row.push(it.function.name.as_str())?;
-            row.push(it.function.path.as_str())?;
-            row.push(it.function.first_line)?;
-            row.push(it.before)?;
-            row.push(it.after)?;
-            row.push(it.samples)?;
-            row.push(it.chance)?;
-            row.push(it.significant())?;
-            row.push(it.verdict().name())?;
-            row.push(it.weight.before)?;
-            row.push(it.weight.after)?;
-            row.push(it.is_slower(tolerance))?;
+            row.push(change.function.name.as_str())?;
+            row.push(change.function.path.as_str())?;
+            row.push(change.function.first_line)?;
+            row.push(change.before)?;
+            row.push(change.after)?;
+            row.push(change.samples)?;
+            row.push(change.chance)?;
+            row.push(change.significant())?;
+            row.push(change.verdict().name())?;
+            row.push(change.weight.before)?;
+            row.push(change.weight.after)?;
+            row.push(change.is_slower(tolerance))?;
             changes.push(row)?;
         }
         hash.aset(symbol("changes"), changes)?;

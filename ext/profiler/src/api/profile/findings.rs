@@ -14,18 +14,18 @@ impl Profile {
     pub(super) fn findings(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
         let profile = &rb_self.core;
         let rows = ruby.ary_new();
-        for it in rb_self.ask(ruby, findings)? {
-            let function = it.place.and_then(|place| profile.function(place.function));
+        for finding in rb_self.ask(ruby, findings)? {
+            let function = finding.place.and_then(|place| profile.function(place.function));
             let row = ruby.ary_new_capa(9);
-            row.push(ruby.to_symbol(it.kind.name()))?;
-            row.push(it.text.as_str())?;
-            row.push(it.share)?;
-            row.push(it.of.name_and_unit().0)?;
-            row.push(it.weight)?;
+            row.push(ruby.to_symbol(finding.kind.name()))?;
+            row.push(finding.text.as_str())?;
+            row.push(finding.share)?;
+            row.push(finding.of.name_and_unit().0)?;
+            row.push(finding.weight)?;
             row.push(function.map(|it| it.name.as_str()))?;
             row.push(function.map(|it| it.path.as_str()))?;
-            row.push(it.place.map(|it| it.line).filter(|it| *it > 0))?;
-            row.push(it.command.as_str())?;
+            row.push(finding.place.map(|it| it.line).filter(|it| *it > 0))?;
+            row.push(finding.command.as_str())?;
             rows.push(row)?;
         }
         Ok(rows)

@@ -23,8 +23,8 @@ impl Profile {
     pub(super) fn page_of_periods(ruby: &Ruby, index: String, periods: RArray) -> Result<RString, Error> {
         // SAFETY: the bytes are copied at once, before any Ruby code runs.
         let bytes = |it: RString| unsafe { it.as_slice() }.to_vec();
-        let period = |it| {
-            let [file, facts] = <[RString; 2]>::try_convert(it)?;
+        let period = |pair| {
+            let [file, facts] = <[RString; 2]>::try_convert(pair)?;
             Ok(Period { file: bytes(file), facts: bytes(facts) })
         };
         let periods = periods.into_iter().map(period).collect::<Result<Vec<_>, Error>>()?;

@@ -45,9 +45,15 @@ impl Profile {
     /// Implements `Native.functions(profile)`: returns name, path, first line, whether the function is the
     /// app's, and the name for people, by id.
     pub(super) fn functions(ruby: &Ruby, rb_self: &Self) -> RArray {
-        let one = |it: &profiler_core::profile::Function| {
-            let is_app = Origin::of(it) == Origin::App;
-            (it.name.clone(), it.path.clone(), it.first_line, is_app, display_name(it).into_owned())
+        let one = |function: &profiler_core::profile::Function| {
+            let is_app = Origin::of(function) == Origin::App;
+            (
+                function.name.clone(),
+                function.path.clone(),
+                function.first_line,
+                is_app,
+                display_name(function).into_owned(),
+            )
         };
         ruby.ary_from_iter(rb_self.core.functions.iter().map(one))
     }
@@ -87,8 +93,8 @@ impl Profile {
     ) -> Result<Self, Error> {
         let [labels, early, metadata] = [labels, early, metadata].map(|it| set_from(ruby, it));
         let (labels, early, metadata) = (labels?, early?, metadata?);
-        rb_self.derive(ruby, move |it| {
-            let mut labelled = it.clone();
+        rb_self.derive(ruby, move |profile| {
+            let mut labelled = profile.clone();
             labelled.remove_labels(&early);
             labelled.add_labels(&labels);
             let trace = labelled.main_trace().map(|it| (TRACE.to_owned(), it.to_owned()));
@@ -105,8 +111,13 @@ impl Profile {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
         let tree = rb_self.ask(ruby, move |it| call_tree(it, of))?;
         let nodes = ruby.ary_new_capa(tree.nodes.len());
-        for it in tree.nodes {
-            nodes.push((it.function.0, it.self_weight, it.total_weight, ruby.ary_from_vec(it.children)))?;
+        for node in tree.nodes {
+            nodes.push((
+                node.function.0,
+                node.self_weight,
+                node.total_weight,
+                ruby.ary_from_vec(node.children),
+            ))?;
         }
         let both = ruby.ary_new_capa(2);
         both.push(nodes)?;
@@ -136,9 +147,9 @@ impl Profile {
     /// have a weight.
     pub(super) fn lines(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
-        let all = rb_self.ask(ruby, move |it| -> Vec<_> {
+        let all = rb_self.ask(ruby, move |profile| -> Vec<_> {
             let row = |((path, line), it): ((&str, u32), Both)| (path.to_owned(), line, it.total, it.own);
-            lines(it, of).into_iter().map(row).collect()
+            lines(profile, of).into_iter().map(row).collect()
         })?;
         Ok(ruby.ary_from_iter(all))
     }

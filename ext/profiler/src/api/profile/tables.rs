@@ -62,9 +62,10 @@ impl Profile {
         let ids: Vec<FunctionId> = ids.to_vec::<u32>()?.into_iter().map(FunctionId).collect();
         let limit = options::option(ruby, options, "limit")?.unwrap_or(0);
         let (roots, fit) = (roots(ruby, options)?, fit(ruby, options)?);
-        rb_self.ask(ruby, move |it| {
-            let by = Weighed { of, whole: it.total().get(of), roots: &roots, ended: end_of(it), fit };
-            methods(it, &ids, limit, by)
+        rb_self.ask(ruby, move |profile| {
+            let by =
+                Weighed { of, whole: profile.total().get(of), roots: &roots, ended: end_of(profile), fit };
+            methods(profile, &ids, limit, by)
         })
     }
 
@@ -77,15 +78,18 @@ impl Profile {
         options: RHash,
     ) -> Result<String, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
-        let file = |it| {
-            let (path, lines): (String, Vec<(u32, u64, u64)>) = TryConvert::try_convert(it)?;
+        let file = |pair| {
+            let (path, lines): (String, Vec<(u32, u64, u64)>) = TryConvert::try_convert(pair)?;
             let lines = lines.into_iter().map(|(line, total, own)| (line, Both { total, own }));
             Ok((path, lines.collect::<BTreeMap<u32, Both>>()))
         };
         let files = files.into_iter().map(file).collect::<Result<Vec<_>, Error>>()?;
         let (roots, fit) = (roots(ruby, options)?, fit(ruby, options)?);
-        rb_self.ask(ruby, move |it| {
-            sources(&files, Weighed { of, whole: it.total().get(of), roots: &roots, ended: end_of(it), fit })
+        rb_self.ask(ruby, move |profile| {
+            sources(
+                &files,
+                Weighed { of, whole: profile.total().get(of), roots: &roots, ended: end_of(profile), fit },
+            )
         })
     }
 
@@ -125,8 +129,8 @@ impl Profile {
         let before = before.and_then(|it| rank(&it.core).ok());
         let table = now.table(before.as_ref(), of, order, page, fit);
         let rows = ruby.ary_new_capa(now.rows.len());
-        for it in now.rows {
-            rows.push((it.name, it.place, it.total, it.own, it.function.map(|it| it.0)))?;
+        for row in now.rows {
+            rows.push((row.name, row.place, row.total, row.own, row.function.map(|it| it.0)))?;
         }
         let all = ruby.ary_new_capa(3);
         all.push(now.whole)?;

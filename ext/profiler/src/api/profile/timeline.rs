@@ -32,9 +32,9 @@ impl Profile {
     /// Implements `profile._markers`: returns name, thread id, thread name, start since 1970 and length (ns)
     /// of each marker.
     pub(super) fn markers(ruby: &Ruby, rb_self: &Self) -> RArray {
-        ruby.ary_from_iter(rb_self.core.markers.iter().map(|it| {
-            let thread = (it.thread.native_id, it.thread.name.as_str());
-            (it.name.as_str(), thread.0, thread.1, it.started_at_ns, it.duration_ns)
+        ruby.ary_from_iter(rb_self.core.markers.iter().map(|marker| {
+            let thread = (marker.thread.native_id, marker.thread.name.as_str());
+            (marker.name.as_str(), thread.0, thread.1, marker.started_at_ns, marker.duration_ns)
         }))
     }
 

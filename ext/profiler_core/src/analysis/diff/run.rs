@@ -155,17 +155,17 @@ impl Run {
         self.known(self.functions.get(key).copied().unwrap_or_default())
     }
 
-    fn known(&self, it: Weighed) -> Known {
-        let samples = it.samples;
+    fn known(&self, weighed: Weighed) -> Known {
+        let samples = weighed.samples;
         if self.absolute {
-            let [value, waited] = [it.weight, it.waited].map(|weight| weight / self.parts);
-            return Known { value, waited, samples, variance: it.variance / (self.parts * self.parts) };
+            let [value, waited] = [weighed.weight, weighed.waited].map(|weight| weight / self.parts);
+            return Known { value, waited, samples, variance: weighed.variance / (self.parts * self.parts) };
         }
         let all = self.all.weight.max(1.0);
-        let [value, waited] = [it.weight, it.waited].map(|weight| weight / all);
+        let [value, waited] = [weighed.weight, weighed.waited].map(|weight| weight / all);
         // Weight outside the function counts against it.
-        let rest = (self.all.variance - it.variance).max(0.0);
-        let variance = ((1.0 - value).powi(2) * it.variance + value.powi(2) * rest) / (all * all);
+        let rest = (self.all.variance - weighed.variance).max(0.0);
+        let variance = ((1.0 - value).powi(2) * weighed.variance + value.powi(2) * rest) / (all * all);
         Known { value, waited, samples, variance }
     }
 }

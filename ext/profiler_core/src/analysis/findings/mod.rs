@@ -225,16 +225,16 @@ fn heaviest<K: Copy + Ord>(sums: &BTreeMap<K, u64>) -> Option<(K, u64)> {
 /// Returns the command that shows the callers, callees and lines of a function.
 fn details_of(name: &str) -> String {
     let mut pattern = String::from("^");
-    for it in name.chars() {
-        if !(it.is_alphanumeric()
+    for letter in name.chars() {
+        if !(letter.is_alphanumeric()
             || matches!(
-                it,
+                letter,
                 '_' | ':' | '#' | ' ' | '<' | '>' | '=' | '!' | '%' | '&' | '~' | '`' | '/' | '@' | ','
             ))
         {
             pattern.push('\\');
         }
-        pattern.push(it);
+        pattern.push(letter);
     }
     pattern.push('$');
     format!("profiler report FILE --method '{}'", pattern.replace('\'', "'\\''"))

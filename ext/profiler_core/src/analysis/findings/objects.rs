@@ -84,8 +84,8 @@ fn class_of(sample: &Sample) -> &str {
 fn dead(profile: &Profile, sites: &Sites<'_>, at: &At, class: &str) -> String {
     let tracked = profile.sample_types.contains(&SampleType::InuseSpace);
     let Some(function) = at.place().map(|it| it.function).filter(|_| tracked) else { return String::new() };
-    let there = |it: &&Sample| {
-        class_of(it) == class && sites.nearest(it.stack).is_some_and(|it| it.function == function)
+    let there = |sample: &&Sample| {
+        class_of(sample) == class && sites.nearest(sample.stack).is_some_and(|it| it.function == function)
     };
     let live = profile
         .samples

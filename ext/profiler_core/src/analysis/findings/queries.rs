@@ -89,16 +89,16 @@ pub(super) fn longest(profile: &Profile) -> Option<(&str, u64)> {
 /// statements.
 fn statements(profile: &Profile) -> BTreeMap<&str, Runs> {
     let mut statements: BTreeMap<&str, Runs> = BTreeMap::new();
-    for it in &profile.markers {
-        let is_cached = it.name.starts_with(CACHED);
+    for marker in &profile.markers {
+        let is_cached = marker.name.starts_with(CACHED);
         let kind = if is_cached { CACHED } else { MARKER };
-        let rest = it.name.strip_prefix(kind).filter(|rest| rest.starts_with([' ', ':']));
+        let rest = marker.name.strip_prefix(kind).filter(|rest| rest.starts_with([' ', ':']));
         let Some(name) = rest.map(|it| it.trim_start_matches([' ', ':'])) else { continue };
         let runs = statements.entry(name).or_default();
         runs.times += 1;
         runs.cached += u64::from(is_cached);
         if !is_cached {
-            super::add(&mut runs.spent_ns, it.duration_ns);
+            super::add(&mut runs.spent_ns, marker.duration_ns);
         }
     }
     statements

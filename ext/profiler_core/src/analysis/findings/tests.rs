@@ -28,9 +28,9 @@ fn finding(kind: Kind, text: &str, place: &str, percent: u32) -> (Kind, String, 
 
 #[test]
 fn a_wait_has_its_cause_and_comes_before_code_that_runs_as_long() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Running, 550, "<main> /app.rb:9; Order#parse /app.rb:41");
-    it.wall(MAIN, State::Waiting, 450, "<main> /app.rb:10; Mailer#deliver /app.rb:7; Net::HTTP.get /usr/lib/ruby/3.1.0/net/http.rb:5; IO#wait_readable");
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Running, 550, "<main> /app.rb:9; Order#parse /app.rb:41");
+    example.wall(MAIN, State::Waiting, 450, "<main> /app.rb:10; Mailer#deliver /app.rb:7; Net::HTTP.get /usr/lib/ruby/3.1.0/net/http.rb:5; IO#wait_readable");
     let expected = [
         finding(
             Kind::Waiting,
@@ -40,27 +40,32 @@ fn a_wait_has_its_cause_and_comes_before_code_that_runs_as_long() {
         ),
         finding(Kind::Running, "running Order#parse", "/app.rb:41", 55),
     ];
-    assert_eq!(found(&it.profile()), expected);
+    assert_eq!(found(&example.profile()), expected);
 }
 
 #[test]
 fn a_lock_is_named_by_the_caller_of_its_wrapper() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let write = "Logger::LogDevice#write /usr/lib/ruby/3.3.0/logger/log_device.rb:31";
     let lock = "MonitorMixin#mon_synchronize /usr/lib/ruby/3.3.0/monitor.rb:201; Monitor#synchronize";
-    it.wall("worker", State::Waiting, 300, &format!("Pool#run /g/gems/pool-1.0/p.rb:3; {write}; {lock}"));
-    it.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
-    let (kind, text, ..) = found(&it.profile()).remove(0);
+    example.wall(
+        "worker",
+        State::Waiting,
+        300,
+        &format!("Pool#run /g/gems/pool-1.0/p.rb:3; {write}; {lock}"),
+    );
+    example.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
+    let (kind, text, ..) = found(&example.profile()).remove(0);
     assert_eq!((kind, text.as_str()), (Kind::Waiting, "waiting for a lock in Logger::LogDevice#write"));
 }
 
 #[test]
 fn a_wait_for_a_database_has_its_statement() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let stack = "<main> /app.rb:3; Report#rows /app.rb:7; PG::Connection#exec_params";
-    it.wall(MAIN, State::Waiting, 303, stack);
-    it.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
-    let mut profile = it.profile();
+    example.wall(MAIN, State::Waiting, 303, stack);
+    example.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
+    let mut profile = example.profile();
     let without = "waiting in PG::Connection#exec_params, called from Report#rows";
     assert_eq!(found(&profile)[0].1, without);
     let marker = |ms: u64| Marker {
@@ -76,32 +81,32 @@ fn a_wait_for_a_database_has_its_statement() {
 
 #[test]
 fn the_gvl_has_its_holder() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Gvl, 600, "<main> /app.rb:3; Shop#show /app.rb:5");
-    it.wall(MAIN, State::Running, 400, "<main> /app.rb:3; Shop#show /app.rb:5");
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Gvl, 600, "<main> /app.rb:3; Shop#show /app.rb:5");
+    example.wall(MAIN, State::Running, 400, "<main> /app.rb:3; Shop#show /app.rb:5");
     let hog = "block in <main> /app.rb:1; Feed#parse /app.rb:20";
-    it.row(
+    example.row(
         "hog",
         State::Running,
         &[],
         &[(SampleType::Wall, 600_000_000), (SampleType::GvlBlame, 600_000_000), (SampleType::Samples, 600)],
         hog,
     );
-    let gvl = found(&it.profile()).remove(0);
+    let gvl = found(&example.profile()).remove(0);
     assert_eq!(gvl, finding(Kind::Gvl, "waiting for the GVL, held by Feed#parse", "/app.rb:20", 38));
 }
 
 #[test]
 fn the_gvl_does_not_count_while_its_holder_has_no_cpu() {
     let shares = |without_cpu_ms| {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let show = "<main> /app.rb:3; Shop#show /app.rb:5";
-        it.wall(MAIN, State::Running, 400, show);
-        it.wall("hog", State::Gvl, 200, show);
+        example.wall(MAIN, State::Running, 400, show);
+        example.wall("hog", State::Gvl, 200, show);
         // What lacks a CPU for as long as it runs has the GVL for twice as long.
-        it.wall(MAIN, State::Runnable, without_cpu_ms, show);
-        it.wall("hog", State::Gvl, without_cpu_ms / 2, show);
-        found(&it.profile()).into_iter().map(|it| (it.0, it.3)).collect::<Vec<_>>()
+        example.wall(MAIN, State::Runnable, without_cpu_ms, show);
+        example.wall("hog", State::Gvl, without_cpu_ms / 2, show);
+        found(&example.profile()).into_iter().map(|it| (it.0, it.3)).collect::<Vec<_>>()
     };
     let quiet = [(Kind::Running, 67), (Kind::Gvl, 33)];
     assert_eq!(shares(0), quiet);
@@ -110,78 +115,83 @@ fn the_gvl_does_not_count_while_its_holder_has_no_cpu() {
 
 #[test]
 fn threads_without_code_of_the_app_that_want_the_gvl_delay_nobody() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let pool = "Pool#run /g/gems/puma-6.0/pool.rb:3";
-    it.wall("worker", State::Running, 400, &format!("{pool}; Shop#show /app/shop.rb:5"));
-    it.wall("worker", State::Gvl, 100, &format!("{pool}; Shop#show /app/shop.rb:5; IO#read"));
-    it.wall("worker", State::Gvl, 50, &format!("{pool}; Puma::Client#read /g/gems/puma-6.0/client.rb:9"));
-    it.wall("reactor", State::Gvl, 300, "Reactor#run /g/gems/puma-6.0/r.rb:3; NIO::Selector#select");
-    it.wall("job", State::Gvl, 50, "(thread start)");
-    let found: Vec<_> = found(&it.profile()).into_iter().map(|it| (it.0, it.3)).collect();
+    example.wall("worker", State::Running, 400, &format!("{pool}; Shop#show /app/shop.rb:5"));
+    example.wall("worker", State::Gvl, 100, &format!("{pool}; Shop#show /app/shop.rb:5; IO#read"));
+    example.wall(
+        "worker",
+        State::Gvl,
+        50,
+        &format!("{pool}; Puma::Client#read /g/gems/puma-6.0/client.rb:9"),
+    );
+    example.wall("reactor", State::Gvl, 300, "Reactor#run /g/gems/puma-6.0/r.rb:3; NIO::Selector#select");
+    example.wall("job", State::Gvl, 50, "(thread start)");
+    let found: Vec<_> = found(&example.profile()).into_iter().map(|it| (it.0, it.3)).collect();
     assert_eq!(found, [(Kind::Running, 67), (Kind::Gvl, 33)]);
 }
 
 #[test]
 fn code_that_blocks_with_the_gvl_has_who_waited_for_it() {
-    let mut it = Example::lasting_ms(4_000);
+    let mut example = Example::lasting_ms(4_000);
     let query = "block in <main> /app.rb:1; Order#find /app.rb:20; SQLite3::Statement#step";
     let weights = [(SampleType::Wall, 1_900_000_000), (SampleType::GvlBlame, 5_700_000_000)];
-    it.row("query", State::Blocked, &[], &weights, query);
+    example.row("query", State::Blocked, &[], &weights, query);
     for thread in ["a", "b", "c"] {
-        it.wall(thread, State::Gvl, 500, "block in <main> /app.rb:3; Shop#show /app.rb:5");
+        example.wall(thread, State::Gvl, 500, "block in <main> /app.rb:3; Shop#show /app.rb:5");
     }
-    it.wall(MAIN, State::Running, 300, "<main> /app.rb:3; Shop#show /app.rb:5");
+    example.wall(MAIN, State::Running, 300, "<main> /app.rb:3; Shop#show /app.rb:5");
     let text = "blocked in SQLite3::Statement#step, called from Order#find for 1.90 s without releasing the GVL: 3 threads waited";
     let expected = [
         finding(Kind::Blocked, text, "/app.rb:20", 51),
         finding(Kind::Gvl, "waiting for the GVL, held by Order#find", "/app.rb:20", 41),
         finding(Kind::Running, "running Shop#show", "/app.rb:5", 8),
     ];
-    assert_eq!(found(&it.profile()), expected);
-    let mut it = Example::lasting_ms(1_000);
+    assert_eq!(found(&example.profile()), expected);
+    let mut example = Example::lasting_ms(1_000);
     let lookup = "<main> /app.rb:3; Facts#all /app.rb:5; Popen.run /g/gems/facter-4.0/p.rb:1; Kernel#spawn";
-    it.wall(MAIN, State::Blocked, 900, lookup);
-    it.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
+    example.wall(MAIN, State::Blocked, 900, lookup);
+    example.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
     let text = "blocked in Kernel#spawn, called from Facts#all for 900 ms without releasing the GVL";
-    assert_eq!(found(&it.profile())[0].1, text);
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Blocked, 900, "<main> /app.rb:3; Db#sleep /app.rb:5; SQLite3::Statement#step");
-    it.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
+    assert_eq!(found(&example.profile())[0].1, text);
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Blocked, 900, "<main> /app.rb:3; Db#sleep /app.rb:5; SQLite3::Statement#step");
+    example.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
     let text =
         "blocked in SQLite3::Statement#step, called from Db#sleep for 900 ms without releasing the GVL";
-    assert_eq!(found(&it.profile())[0], finding(Kind::Blocked, text, "/app.rb:5", 90));
+    assert_eq!(found(&example.profile())[0], finding(Kind::Blocked, text, "/app.rb:5", 90));
 }
 
 #[test]
 fn garbage_has_its_cause() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Running, 400, "<main> /app.rb:3");
-    it.wall(MAIN, State::Gc, 600, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Running, 400, "<main> /app.rb:3");
+    example.wall(MAIN, State::Gc, 600, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
     let expected = finding(Kind::Gc, "collecting garbage for objects of Report#rows", "/app.rb:8", 60);
-    assert_eq!(found(&it.profile())[0], expected);
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Gc, 500, "<main> /app.rb:3; GC.start <internal:gc>:30; (garbage collection)");
+    assert_eq!(found(&example.profile())[0], expected);
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Gc, 500, "<main> /app.rb:3; GC.start <internal:gc>:30; (garbage collection)");
     let expected = finding(Kind::Gc, "collecting garbage, requested by GC.start in <main>", "/app.rb:3", 100);
-    assert_eq!(found(&it.profile()), [expected]);
+    assert_eq!(found(&example.profile()), [expected]);
 }
 
 #[test]
 fn time_is_in_one_finding() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Running, 200, "<main> /app.rb:3");
-    it.wall(MAIN, State::Gc, 300, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
-    it.wall(MAIN, State::Runnable, 500, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
-    let mut shares: Vec<u32> = found(&it.profile()).iter().map(|it| it.3).collect();
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Running, 200, "<main> /app.rb:3");
+    example.wall(MAIN, State::Gc, 300, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
+    example.wall(MAIN, State::Runnable, 500, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
+    let mut shares: Vec<u32> = found(&example.profile()).iter().map(|it| it.3).collect();
     shares.sort_unstable();
     assert_eq!(shares, [0, 40, 60], "the program had a CPU for 500 ms");
 }
 
 #[test]
 fn time_without_a_cpu_is_a_note_unless_a_limit_took_it() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Runnable, 500, "<main> /app.rb:3");
-    it.wall(MAIN, State::Running, 500, "<main> /app.rb:3");
-    let mut profile = it.profile();
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Runnable, 500, "<main> /app.rb:3");
+    example.wall(MAIN, State::Running, 500, "<main> /app.rb:3");
+    let mut profile = example.profile();
     let expected = [
         finding(Kind::Running, "running <main>", "/app.rb:3", 100),
         finding(Kind::NoCpu, "waited 500 ms for a CPU that others used (left out of the percentages)", "", 0),
@@ -197,11 +207,11 @@ fn time_without_a_cpu_is_a_note_unless_a_limit_took_it() {
 
 #[test]
 fn where_waits_are_sampled_code_that_computes_was_held_up() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Running, 450, "<main> /app.rb:3; String#scan");
-    it.wall(MAIN, State::Waiting, 350, "<main> /app.rb:3; String#scan");
-    it.wall(MAIN, State::Waiting, 200, "<main> /app.rb:4; PG::Connection#exec");
-    let mut profile = it.profile();
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Running, 450, "<main> /app.rb:3; String#scan");
+    example.wall(MAIN, State::Waiting, 350, "<main> /app.rb:3; String#scan");
+    example.wall(MAIN, State::Waiting, 200, "<main> /app.rb:4; PG::Connection#exec");
+    let mut profile = example.profile();
     profile.meta.notes.push(Note::WaitsSampled {});
     let expected = [
         finding(Kind::Running, "running String#scan, called from <main>", "/app.rb:3", 69),
@@ -213,10 +223,10 @@ fn where_waits_are_sampled_code_that_computes_was_held_up() {
 
 #[test]
 fn idle_threads_are_one_sentence_and_in_no_share() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Running, 1_000, "<main> /app.rb:3");
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Running, 1_000, "<main> /app.rb:3");
     for worker in ["a", "b", "c"] {
-        it.wall(
+        example.wall(
             worker,
             State::Waiting,
             1_000,
@@ -227,14 +237,14 @@ fn idle_threads_are_one_sentence_and_in_no_share() {
         finding(Kind::Running, "running <main>", "/app.rb:3", 100),
         finding(Kind::Idle, "3 threads waited for work: idle, 3.00 s in all", "", 0),
     ];
-    assert_eq!(found(&it.profile()), expected);
+    assert_eq!(found(&example.profile()), expected);
 }
 
 #[test]
 fn few_samples_and_losses_limit_trust() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Running, 50, "<main> /app.rb:3");
-    let mut profile = it.profile();
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Running, 50, "<main> /app.rb:3");
+    let mut profile = example.profile();
     assert_eq!(found(&profile)[1].1, "few samples: 50, so small shares are chance");
     profile.stats.counts.dropped_full = 9;
     assert!(found(&profile)[1].1.starts_with("few samples"));
@@ -247,10 +257,10 @@ fn few_samples_and_losses_limit_trust() {
 
 /// Returns the notes of a program of a second that used the CPU for so long, if only CPU time was measured.
 fn of_cpu_time(cpu_ms: u64, change: impl Fn(&mut Profile)) -> Vec<String> {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let weights = [(SampleType::Cpu, cpu_ms * 1_000_000), (SampleType::Samples, 500)];
-    it.row(MAIN, State::Running, &[], &weights, "<main> /app.rb:3");
-    let mut profile = it.profile();
+    example.row(MAIN, State::Running, &[], &weights, "<main> /app.rb:3");
+    let mut profile = example.profile();
     profile.stats.unseen_cpu_ns = 4_000_000;
     change(&mut profile);
     findings(&profile).into_iter().filter(|it| it.kind == Kind::Trust).map(|it| it.text).collect()
@@ -272,17 +282,17 @@ fn cpu_time_alone_says_how_little_of_the_time_it_shows() {
 #[test]
 fn that_most_time_was_not_measured_comes_first_unless_it_is_a_server() {
     let kinds = |serves: bool| {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let weights = [(SampleType::Cpu, 100_000_000), (SampleType::Samples, 500)];
         let handler = if serves { "; Puma::Server#process_client /g/gems/puma-6.0/s.rb:4" } else { "" };
-        it.row(
+        example.row(
             MAIN,
             State::Running,
             &[],
             &weights,
             &format!("<main> /app.rb:3{handler}; Shop#show /app.rb:5"),
         );
-        let mut profile = it.profile();
+        let mut profile = example.profile();
         profile.stats.unseen_cpu_ns = 4_000_000;
         findings(&profile).into_iter().map(|it| it.kind).collect::<Vec<_>>()
     };
@@ -293,10 +303,10 @@ fn that_most_time_was_not_measured_comes_first_unless_it_is_a_server() {
 #[test]
 fn garbage_without_its_cause_does_not_come_first() {
     let kinds = |gc: &str| {
-        let mut it = Example::lasting_ms(1_000);
-        it.wall(MAIN, State::Running, 400, "<main> /app.rb:3; Shop#show /app.rb:5");
-        it.wall(MAIN, State::Gc, 600, gc);
-        found(&it.profile()).into_iter().map(|it| it.0).collect::<Vec<_>>()
+        let mut example = Example::lasting_ms(1_000);
+        example.wall(MAIN, State::Running, 400, "<main> /app.rb:3; Shop#show /app.rb:5");
+        example.wall(MAIN, State::Gc, 600, gc);
+        found(&example.profile()).into_iter().map(|it| it.0).collect::<Vec<_>>()
     };
     assert_eq!(kinds("(garbage collection)"), [Kind::Running, Kind::Gc]);
     assert_eq!(kinds("<main> /app.rb:3; Row#x /app.rb:8; (garbage collection)"), [Kind::Gc, Kind::Running]);
@@ -304,10 +314,10 @@ fn garbage_without_its_cause_does_not_come_first() {
 
 #[test]
 fn a_template_is_named_by_its_file() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let view = "#<anonymous subclass of ActionView::Base>#_app_views_orders_index_html_erb /srv/app/views/orders/index.html.erb";
-    it.wall(MAIN, State::Running, 600, &format!("<main> /app.rb:9; {view}:4; Array#each"));
-    it.wall(MAIN, State::Waiting, 400, &format!("<main> /app.rb:9; {view}:5; IO#read"));
+    example.wall(MAIN, State::Running, 600, &format!("<main> /app.rb:9; {view}:4; Array#each"));
+    example.wall(MAIN, State::Waiting, 400, &format!("<main> /app.rb:9; {view}:5; IO#read"));
     let place = "/srv/app/views/orders/index.html.erb";
     let expected = [
         finding(
@@ -318,20 +328,20 @@ fn a_template_is_named_by_its_file() {
         ),
         finding(Kind::Running, "running app/views/orders/index.html.erb", &format!("{place}:4"), 60),
     ];
-    assert_eq!(found(&it.profile()), expected);
+    assert_eq!(found(&example.profile()), expected);
 }
 
 #[test]
 fn six_findings_are_the_most_and_the_limits_of_trust_are_among_them() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let app = |line: u32| format!("<main> /app.rb:{line}");
-    it.wall(MAIN, State::Running, 20, &app(1));
-    it.wall(MAIN, State::Gc, 20, &format!("{}; (garbage collection)", app(2)));
-    it.wall(MAIN, State::Gvl, 20, &app(3));
-    it.wall(MAIN, State::Runnable, 20, &app(4));
-    it.wall(MAIN, State::Waiting, 20, &format!("{}; Kernel#sleep", app(5)));
-    it.wall(MAIN, State::Waiting, 20, &format!("{}; IO#gets", app(6)));
-    let kinds: Vec<Kind> = findings(&it.profile()).iter().map(|it| it.kind).collect();
+    example.wall(MAIN, State::Running, 20, &app(1));
+    example.wall(MAIN, State::Gc, 20, &format!("{}; (garbage collection)", app(2)));
+    example.wall(MAIN, State::Gvl, 20, &app(3));
+    example.wall(MAIN, State::Runnable, 20, &app(4));
+    example.wall(MAIN, State::Waiting, 20, &format!("{}; Kernel#sleep", app(5)));
+    example.wall(MAIN, State::Waiting, 20, &format!("{}; IO#gets", app(6)));
+    let kinds: Vec<Kind> = findings(&example.profile()).iter().map(|it| it.kind).collect();
     assert_eq!(kinds.len(), MAX_FINDINGS);
     assert_eq!(kinds.last(), Some(&Kind::Trust));
 }

@@ -59,13 +59,13 @@ impl<'profile> Tables<'profile> {
         let mut missing = Vec::new();
         let mut key = Some((stack, category));
         let mut place = None;
-        while let Some(it) = key {
-            place = self.stack_places.get(&it).copied();
+        while let Some(inner) = key {
+            place = self.stack_places.get(&inner).copied();
             if place.is_some() {
                 break;
             }
-            missing.push(it);
-            let node = self.profile.stacks.get(it.0.index())?;
+            missing.push(inner);
+            let node = self.profile.stacks.get(inner.0.index())?;
             key = node.parent.map(|parent| (parent, None));
         }
         for (stack, category) in missing.into_iter().rev() {

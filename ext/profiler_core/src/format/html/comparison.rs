@@ -42,8 +42,8 @@ pub fn write_comparison(
     let Some(first) = after.first() else { return Err(Error::NotAProfile) };
     let of = options.sample_type_of(first.profile)?;
     let runs: Vec<&Run<'_>> = after.iter().chain(before).collect();
-    for it in &runs {
-        Options { sample_type: Some(of), ..Options::default() }.sample_type_of(it.profile)?;
+    for run in &runs {
+        Options { sample_type: Some(of), ..Options::default() }.sample_type_of(run.profile)?;
     }
     let title = options.name_of(first.profile, of);
     let files = runs.iter().map(|it| as_in_file(it.profile)).collect::<Result<Vec<_>, _>>()?;

@@ -31,8 +31,8 @@ pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile
     let mut stacks = Interner::default();
     let samples = samples(&message, &strings, &sample_types, &mut stacks, &mut budget)?;
     let functions = functions(&message, &strings, &mut budget)?;
-    let mut thread = |it: &messages::Thread| {
-        Ok(Thread { native_id: it.native_id, name: budget.copy(strings.get(it.name)?)? })
+    let mut thread = |row: &messages::Thread| {
+        Ok(Thread { native_id: row.native_id, name: budget.copy(strings.get(row.name)?)? })
     };
     let mut profile = Profile {
         sample_types,

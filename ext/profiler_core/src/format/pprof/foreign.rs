@@ -22,9 +22,9 @@ struct Column {
 
 /// Decodes a message of that many bytes.
 pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profile, Error> {
-    let text = |it: Text| {
-        let found = usize::try_from(it).ok().and_then(|place| message.string_table.get(place));
-        let missing = || Error::malformed(format!("string {it} of {}", message.string_table.len()));
+    let text = |index: Text| {
+        let found = usize::try_from(index).ok().and_then(|place| message.string_table.get(place));
+        let missing = || Error::malformed(format!("string {index} of {}", message.string_table.len()));
         found.map(String::as_str).ok_or_else(missing)
     };
     let mut notes = vec![Note::ReadFrom { format: "a pprof that another program wrote".into() }];
@@ -32,13 +32,14 @@ pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profil
     let columns = columns(message, &text, &mut notes, &mut builder)?;
 
     let mut functions: HashMap<u64, FunctionId> = HashMap::new();
-    for it in &message.function {
-        let line = u32::try_from(it.start_line).unwrap_or(0);
-        functions.insert(it.id, builder.function(text(it.name)?, text(it.filename)?, line)?);
+    for function in &message.function {
+        let line = u32::try_from(function.start_line).unwrap_or(0);
+        functions
+            .insert(function.id, builder.function(text(function.name)?, text(function.filename)?, line)?);
     }
     let mut locations: HashMap<u64, Vec<FrameId>> = HashMap::new();
-    for it in &message.location {
-        locations.insert(it.id, frames(it, &functions, &mut builder)?);
+    for location in &message.location {
+        locations.insert(location.id, frames(location, &functions, &mut builder)?);
     }
     for row in &message.sample {
         let mut stack = None;
@@ -71,16 +72,16 @@ pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profil
 
 /// Returns the frames of a location, the innermost first. A frame without a name is named by its address.
 fn frames(
-    it: &Location,
+    location: &Location,
     functions: &HashMap<u64, FunctionId>,
     builder: &mut Builder,
 ) -> Result<Vec<FrameId>, Error> {
-    if it.line.is_empty() {
-        let function = builder.function(&format!("0x{:x}", it.address), "", 0)?;
+    if location.line.is_empty() {
+        let function = builder.function(&format!("0x{:x}", location.address), "", 0)?;
         return Ok(vec![builder.frame(function, 0)]);
     }
-    let mut frames = Vec::with_capacity(it.line.len());
-    for line in &it.line {
+    let mut frames = Vec::with_capacity(location.line.len());
+    for line in &location.line {
         let missing = || Error::malformed(format!("function {} is not there", line.function_id));
         let function = functions.get(&line.function_id).ok_or_else(missing)?;
         frames.push(builder.frame(*function, u32::try_from(line.line).unwrap_or(0)));

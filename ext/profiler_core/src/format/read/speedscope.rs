@@ -125,9 +125,9 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         .frames
         .0
         .iter()
-        .map(|it| {
+        .map(|frame| {
             let function =
-                builder.function(&it.name, it.file.as_deref().unwrap_or_default(), line(it.line))?;
+                builder.function(&frame.name, frame.file.as_deref().unwrap_or_default(), line(frame.line))?;
             Ok(builder.frame(function, 0))
         })
         .collect::<Result<_, Error>>()?;

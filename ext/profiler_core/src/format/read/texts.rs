@@ -73,21 +73,21 @@ impl<'de> Visitor<'de> for Text<'_> {
         Ok(())
     }
 
-    fn visit_bool<E: Error>(self, it: bool) -> Result<(), E> {
-        self.visit_str(if it { "true" } else { "false" })
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.visit_str(if value { "true" } else { "false" })
     }
 
-    fn visit_u64<E: Error>(self, it: u64) -> Result<(), E> {
-        self.visit_str(itoa::Buffer::new().format(it))
+    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+        self.visit_str(itoa::Buffer::new().format(value))
     }
 
-    fn visit_i64<E: Error>(self, it: i64) -> Result<(), E> {
-        self.visit_str(itoa::Buffer::new().format(it))
+    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+        self.visit_str(itoa::Buffer::new().format(value))
     }
 
-    fn visit_f64<E: Error>(self, it: f64) -> Result<(), E> {
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
         // As short as in the file: the `Display` form has a digit for each power of ten.
-        self.visit_str(&format!("{it:?}"))
+        self.visit_str(&format!("{value:?}"))
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {

@@ -42,11 +42,11 @@ pub struct Changes {
 }
 
 impl Selected {
-    fn has(self, it: &Change) -> bool {
+    fn has(self, change: &Change) -> bool {
         match self {
             Self::All => true,
-            Self::Significant => it.verdict() != Verdict::Same,
-            Self::Slower(tolerance) => it.is_slower(tolerance),
+            Self::Significant => change.verdict() != Verdict::Same,
+            Self::Slower(tolerance) => change.is_slower(tolerance),
         }
     }
 }
@@ -112,15 +112,15 @@ impl Changes {
         }
         let (shown, left_out) = self.limited(&rows);
         text.push_str("| before | after | change | | function |\n|--:|--:|--:|--:|---|\n");
-        for it in shown {
-            let name = code(&name_in_versions(&it.function));
-            let name = match it.verdict() {
+        for shown_change in shown {
+            let name = code(&name_in_versions(&shown_change.function));
+            let name = match shown_change.verdict() {
                 Verdict::Slower | Verdict::Faster => format!("**{name}**"),
                 Verdict::Moved => format!("{name} ({MOVED})"),
                 Verdict::Same => format!("{name} (not significant)"),
             };
-            let [before, after, change] = numbers(diff, it);
-            text.push_str(&format!("| {before} | {after} | {change} | {} | {name} |\n", ratio(it)));
+            let [before, after, change] = numbers(diff, shown_change);
+            text.push_str(&format!("| {before} | {after} | {change} | {} | {name} |\n", ratio(shown_change)));
         }
         if left_out > 0 {
             text.push_str(&format!("\n{left_out} more left out.\n"));
@@ -139,10 +139,10 @@ impl Changes {
         (shown, others.len())
     }
 
-    fn line(self, diff: &Diff, it: &Change) -> String {
-        let [before, after, change] = numbers(diff, it);
-        let numbers = format!("{before:>10}  {after:>10}  {change:>10} {:>7}", ratio(it));
-        let (mark, numbers) = match it.verdict() {
+    fn line(self, diff: &Diff, row: &Change) -> String {
+        let [before, after, change] = numbers(diff, row);
+        let numbers = format!("{before:>10}  {after:>10}  {change:>10} {:>7}", ratio(row));
+        let (mark, numbers) = match row.verdict() {
             Verdict::Same => ("?", numbers),
             Verdict::Moved => ("~", numbers),
             Verdict::Slower => (" ", self.fit.paint().with("31", &numbers)),
@@ -151,7 +151,7 @@ impl Changes {
         let columns = self.fit.columns.saturating_sub(NUMBERS);
         format!(
             "{numbers} {mark} {}",
-            self.fit.placed(&name_in_versions(&it.function), &place_of(&it.function), columns, "")
+            self.fit.placed(&name_in_versions(&row.function), &place_of(&row.function), columns, "")
         )
     }
 
@@ -218,21 +218,21 @@ pub(in crate::format) fn summary(diff: &Diff) -> String {
 }
 
 /// Formats the number before, the number after, and the change.
-fn numbers(diff: &Diff, it: &Change) -> [String; 3] {
+fn numbers(diff: &Diff, change: &Change) -> [String; 3] {
     let value = |number: f64| match diff.compare.absolute {
         true => diff.compare.of.amount(number.round() as u64),
         false => format!("{:.2}%", number * 100.0),
     };
-    let sign = if it.delta() < 0.0 { "-" } else { "+" };
-    [value(it.before), value(it.after), format!("{sign}{}", value(it.delta().abs()))]
+    let sign = if change.delta() < 0.0 { "-" } else { "+" };
+    [value(change.before), value(change.after), format!("{sign}{}", value(change.delta().abs()))]
 }
 
-fn ratio(it: &Change) -> String {
-    if it.before == 0.0 {
+fn ratio(change: &Change) -> String {
+    if change.before == 0.0 {
         return "new".into();
     }
-    if it.after == 0.0 {
+    if change.after == 0.0 {
         return "gone".into();
     }
-    format!("{:+.0}%", (it.after / it.before - 1.0) * 100.0)
+    format!("{:+.0}%", (change.after / change.before - 1.0) * 100.0)
 }

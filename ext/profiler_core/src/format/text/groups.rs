@@ -94,8 +94,8 @@ impl Line {
         Self {
             total: groups.of.amount(row.weight),
             value: clean(row.name()).into_owned(),
-            requests: row.requests.map_or_else(Default::default, |it| {
-                [count(it.count), duration(it.mean_ns()), duration(it.largest_ns)]
+            requests: row.requests.map_or_else(Default::default, |tally| {
+                [count(tally.count), duration(tally.mean_ns()), duration(tally.largest_ns)]
             }),
             own: groups.of.amount(own.unwrap_or(0)),
             name: function.map_or_else(String::new, |it| display_name(it).into_owned()),

@@ -101,10 +101,10 @@ fn behind(profile: &Profile) -> Option<String> {
 fn markers(profile: &Profile) -> Option<String> {
     const SHOWN: usize = 5;
     let mut names: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for it in &profile.markers {
-        let (times, total_ns) = names.entry(&it.name).or_default();
+    for marker in &profile.markers {
+        let (times, total_ns) = names.entry(&marker.name).or_default();
         *times += 1;
-        *total_ns = total_ns.saturating_add(it.duration_ns);
+        *total_ns = total_ns.saturating_add(marker.duration_ns);
     }
     let mut names: Vec<_> = names.into_iter().collect();
     names.sort_by_key(|(_, (times, total_ns))| Reverse((*total_ns, *times)));

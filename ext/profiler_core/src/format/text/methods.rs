@@ -16,15 +16,15 @@ pub fn methods(profile: &Profile, functions: &[FunctionId], limit: usize, by: We
     let most = if limit == 0 { usize::MAX } else { limit };
     let found = functions.iter().filter_map(|id| Some((profile.function(*id)?, method(profile, *id, by.of))));
     let mut found: Vec<(&Function, Method)> = found.filter(|(_, it)| it.weight.total > 0).collect();
-    found.sort_by_key(|(function, it)| {
-        (Reverse(it.weight.total), Reverse(it.weight.own), &function.name, &function.path)
+    found.sort_by_key(|(function, method)| {
+        (Reverse(method.weight.total), Reverse(method.weight.own), &function.name, &function.path)
     });
     let mut text = String::new();
-    for (place, (function, it)) in found.iter().take(most).enumerate() {
+    for (place, (function, method)) in found.iter().take(most).enumerate() {
         if place > 0 {
             text.push('\n');
         }
-        push_method(&mut text, profile, function, it, most, by);
+        push_method(&mut text, profile, function, method, most, by);
     }
     text
 }
@@ -33,22 +33,22 @@ fn push_method(
     text: &mut String,
     profile: &Profile,
     function: &Function,
-    it: &Method,
+    method: &Method,
     most: usize,
     by: Weighed<'_>,
 ) {
     let Weighed { of, whole, fit, .. } = by;
     push_line(text, &fit.paint().bold(&fit.function(function, fit.columns, "")));
     let weight = |weight: u64| fit.weight(of, weight, whole);
-    push_line(text, &format!("  total {}   self {}", weight(it.weight.total), weight(it.weight.own)));
+    push_line(text, &format!("  total {}   self {}", weight(method.weight.total), weight(method.weight.own)));
     let name = |id: Option<FunctionId>| {
         let function = id.and_then(|id| profile.function(id));
         function.map_or_else(|| "(nobody)".into(), |it| fit.function(it, fit.columns.saturating_sub(22), ""))
     };
     let line = |(id, more): (Option<FunctionId>, u64)| format!("    {}  {}", weight(more), name(id));
-    push_calls(text, "callers", it.callers.iter().copied().map(line), most, fit);
-    push_calls(text, "callees", it.callees.iter().map(|(id, more)| line((Some(*id), *more))), most, fit);
-    push_source(text, &function.path, &it.lines, by);
+    push_calls(text, "callers", method.callers.iter().copied().map(line), most, fit);
+    push_calls(text, "callees", method.callees.iter().map(|(id, more)| line((Some(*id), *more))), most, fit);
+    push_source(text, &function.path, &method.lines, by);
 }
 
 fn push_calls(

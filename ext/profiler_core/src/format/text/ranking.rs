@@ -96,8 +96,8 @@ impl Ranking {
         push_line(&mut text, &fit.paint().bold(&format!("  {:>16} {:>16}   NAME", "TOTAL", "SELF")));
         for (number, row) in self.rows.iter().enumerate().skip(page.first).take(page.rows) {
             let share = share(row.by(order), self.whole);
-            let trend = earlier.as_ref().map_or(' ', |it| {
-                let before = it.get(&row.key()).copied().unwrap_or(0.0);
+            let trend = earlier.as_ref().map_or(' ', |shares| {
+                let before = shares.get(&row.key()).copied().unwrap_or(0.0);
                 trend(before, share, page.marks)
             });
             let cells = format!(
@@ -154,42 +154,42 @@ impl Ranked {
 }
 
 fn methods(profile: &Profile, of: SampleType) -> Vec<Ranked> {
-    let row = |it: &crate::analysis::top::Row| {
-        let function = profile.function(it.function)?;
+    let row = |row: &crate::analysis::top::Row| {
+        let function = profile.function(row.function)?;
         Some(Ranked {
             name: display_name(function).into_owned(),
             place: place_of(function),
-            function: Some(it.function),
-            total: it.total_weight,
-            own: it.self_weight,
+            function: Some(row.function),
+            total: row.total_weight,
+            own: row.self_weight,
         })
     };
     top(profile, of, Order::SelfWeight).rows.iter().filter_map(row).collect()
 }
 
 fn of_lines(profile: &Profile, of: SampleType) -> Vec<Ranked> {
-    let row = |((path, line), it): ((&str, u32), crate::analysis::method::Both)| {
+    let row = |((path, line), both): ((&str, u32), crate::analysis::method::Both)| {
         let path = clean(path);
         let name = match (&*path, line) {
             ("", _) => "(no line)".to_owned(),
             (path, 0) => path.to_owned(),
             (path, line) => format!("{path}:{line}"),
         };
-        Ranked { name, place: String::new(), function: None, total: it.total, own: it.own }
+        Ranked { name, place: String::new(), function: None, total: both.total, own: both.own }
     };
     lines(profile, of).into_iter().map(row).collect()
 }
 
 fn values(profile: &Profile, of: SampleType, label: &str) -> Result<Vec<Ranked>, Error> {
     let groups = group_by(profile, label, of)?;
-    let row = |it: &crate::analysis::group_by::Row| {
-        let mostly = it.heaviest.and_then(|(id, _)| profile.function(id));
+    let row = |group: &crate::analysis::group_by::Row| {
+        let mostly = group.heaviest.and_then(|(id, _)| profile.function(id));
         Ranked {
-            name: clean(it.name()).into_owned(),
+            name: clean(group.name()).into_owned(),
             place: mostly.map_or_else(String::new, |it| format!("mostly in {}", display_name(it))),
             function: None,
-            total: it.weight,
-            own: it.weight,
+            total: group.weight,
+            own: group.weight,
         }
     };
     Ok(groups.rows.iter().filter(|it| it.weight > 0).map(row).collect())

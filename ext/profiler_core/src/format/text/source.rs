@@ -138,10 +138,10 @@ fn read(path: &str, roots: &[PathBuf]) -> Option<(Vec<String>, Option<SystemTime
     let modified = std::fs::metadata(&path).and_then(|it| it.modified()).ok();
     let text = String::from_utf8_lossy(&bytes);
     // Leading spaces are the shape of code, and are kept.
-    let line = |it: &str| {
-        let it = it.replace('\t', "  ");
-        let blanks = it.chars().take_while(|it| *it == ' ').count();
-        format!("{}{}", " ".repeat(blanks), clean(it.trim_start_matches(' ')))
+    let line = |text: &str| {
+        let text = text.replace('\t', "  ");
+        let blanks = text.chars().take_while(|it| *it == ' ').count();
+        format!("{}{}", " ".repeat(blanks), clean(text.trim_start_matches(' ')))
     };
     Some((text.lines().map(line).collect(), modified))
 }

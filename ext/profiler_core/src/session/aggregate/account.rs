@@ -105,13 +105,13 @@ impl Account {
 
     /// Takes the CPU time and the wall times that no row has yet. The caller has to attribute them.
     pub(super) fn take_rest(&mut self, cpu_ns: u64, walls: &WallTimes) -> (u64, WallTimes) {
-        let it = &mut self.walls;
+        let own = &mut self.walls;
         let rest = WallTimes {
-            running_ns: forward(&mut it.running_ns, walls.running_ns),
-            waiting_ns: forward(&mut it.waiting_ns, walls.waiting_ns),
-            gvl_ns: forward(&mut it.gvl_ns, walls.gvl_ns),
-            gc_ns: forward(&mut it.gc_ns, walls.gc_ns),
-            gc_off_cpu_ns: forward(&mut it.gc_off_cpu_ns, walls.gc_off_cpu_ns),
+            running_ns: forward(&mut own.running_ns, walls.running_ns),
+            waiting_ns: forward(&mut own.waiting_ns, walls.waiting_ns),
+            gvl_ns: forward(&mut own.gvl_ns, walls.gvl_ns),
+            gc_ns: forward(&mut own.gc_ns, walls.gc_ns),
+            gc_off_cpu_ns: forward(&mut own.gc_off_cpu_ns, walls.gc_off_cpu_ns),
         };
         (forward(&mut self.cpu_ns, cpu_ns), rest)
     }

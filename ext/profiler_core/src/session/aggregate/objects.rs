@@ -63,18 +63,19 @@ impl Aggregate {
         self.objects.live.clear();
         let Objects { objects, live: sums } = &mut self.objects;
         let mut before = std::mem::take(objects);
-        for it in live {
+        for object in live {
             // The other objects are in the table for other sessions.
-            let Some(own) = before.remove(&it.id.slot).filter(|(one, _)| *one == it.id.generation) else {
+            let Some(own) = before.remove(&object.id.slot).filter(|(one, _)| *one == object.id.generation)
+            else {
                 continue;
             };
-            objects.insert(it.id.slot, own);
+            objects.insert(object.id.slot, own);
             let (_, key) = own;
             let Detail::Allocated(class) = key.detail else { continue };
-            let age = Age::of(collections.saturating_sub(it.allocated_at));
+            let age = Age::of(collections.saturating_sub(object.allocated_at));
             let sum = sums.entry(Key { detail: Detail::Live(class, age), ..key }).or_default();
-            sum.objects += it.objects;
-            sum.bytes += it.bytes;
+            sum.objects += object.objects;
+            sum.bytes += object.bytes;
         }
     }
 }

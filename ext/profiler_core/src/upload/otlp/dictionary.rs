@@ -34,8 +34,8 @@ impl<'a> Dictionary<'a> {
     }
 
     pub(super) fn value_type(&mut self, names: (&str, &str)) -> ValueType {
-        let it = self.tables.value_type(names);
-        ValueType { type_strindex: index(it.r#type), unit_strindex: index(it.unit) }
+        let value_type = self.tables.value_type(names);
+        ValueType { type_strindex: index(value_type.r#type), unit_strindex: index(value_type.unit) }
     }
 
     pub(super) fn stack(&mut self, stack: &Stack) -> i32 {
@@ -84,16 +84,16 @@ fn after_empty<T: Default>(rows: impl Iterator<Item = T>) -> Vec<T> {
     std::iter::once(T::default()).chain(rows).collect()
 }
 
-fn location(it: &pprof::Location, frame_type: i32) -> Location {
+fn location(location: &pprof::Location, frame_type: i32) -> Location {
     let line = |it: &pprof::Line| Line { function_index: index(it.function_id), line: it.line };
-    Location { lines: it.line.iter().map(line).collect(), attribute_indices: vec![frame_type] }
+    Location { lines: location.line.iter().map(line).collect(), attribute_indices: vec![frame_type] }
 }
 
-fn function(it: &pprof::Function) -> Function {
+fn function(function: &pprof::Function) -> Function {
     Function {
-        name_strindex: index(it.name),
-        filename_strindex: index(it.filename),
-        start_line: it.start_line,
+        name_strindex: index(function.name),
+        filename_strindex: index(function.filename),
+        start_line: function.start_line,
     }
 }
 

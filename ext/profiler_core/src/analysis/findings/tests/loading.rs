@@ -2,45 +2,45 @@ use super::*;
 
 /// Builds a program that spends 600 ms on loading a gem and 300 ms on its own work.
 fn loader() -> Example {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let rouge = "<main> /k.rb:1; Kernel#require; <top (required)> /g/gems/rouge-3.3/lib/rouge.rb:7";
-    it.wall(MAIN, State::Running, 400, &format!("{rouge}; Kernel#require_relative"));
-    it.wall(MAIN, State::Waiting, 100, &format!("{rouge}; Kernel#require_relative; IO#read"));
-    it.wall(MAIN, State::Gc, 60, &format!("{rouge}; (garbage collection)"));
-    it.wall(
+    example.wall(MAIN, State::Running, 400, &format!("{rouge}; Kernel#require_relative"));
+    example.wall(MAIN, State::Waiting, 100, &format!("{rouge}; Kernel#require_relative; IO#read"));
+    example.wall(MAIN, State::Gc, 60, &format!("{rouge}; (garbage collection)"));
+    example.wall(
         MAIN,
         State::Running,
         40,
         "<main> /k.rb:2; Kernel#require; <top (required)> /g/gems/b-1.0/b.rb:7",
     );
-    it.wall(MAIN, State::Running, 300, "<main> /k.rb:5; Page#render /k.rb:9");
-    it
+    example.wall(MAIN, State::Running, 300, "<main> /k.rb:5; Page#render /k.rb:9");
+    example
 }
 
 #[test]
 fn of_many_small_gems_none_is_named() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     for gem in 0..9 {
         let stack = format!("<main> /k.rb:1; Kernel#require; <top (required)> /g/gems/g{gem}-1.0/g.rb:7");
-        it.wall(MAIN, State::Running, 90, &stack);
+        example.wall(MAIN, State::Running, 90, &stack);
     }
-    it.wall(MAIN, State::Running, 100, "<main> /k.rb:5; Page#render /k.rb:9");
-    assert_eq!(found(&it.profile())[0], finding(Kind::Loading, "loading code", "/k.rb:1", 89));
+    example.wall(MAIN, State::Running, 100, "<main> /k.rb:5; Page#render /k.rb:9");
+    assert_eq!(found(&example.profile())[0], finding(Kind::Loading, "loading code", "/k.rb:1", 89));
 }
 
 #[test]
 fn a_tool_that_loads_itself_is_named_without_the_line_of_its_executable() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let tool = "<main> /usr/bin/tool:5";
-    it.wall(
+    example.wall(
         MAIN,
         State::Running,
         500,
         &format!("{tool}; Kernel#require; <top (required)> /g/gems/tool-1.0/lib/tool.rb:7"),
     );
-    it.wall(MAIN, State::Running, 100, &format!("{tool}; Tool#run /g/gems/tool-1.0/lib/tool.rb:9; Kernel#require; <top (required)> /g/gems/b-1.0/b.rb:1"));
-    it.wall(MAIN, State::Running, 400, &format!("{tool}; Tool#run /g/gems/tool-1.0/lib/tool.rb:9"));
-    let text = found(&it.profile())[0].1.clone();
+    example.wall(MAIN, State::Running, 100, &format!("{tool}; Tool#run /g/gems/tool-1.0/lib/tool.rb:9; Kernel#require; <top (required)> /g/gems/b-1.0/b.rb:1"));
+    example.wall(MAIN, State::Running, 400, &format!("{tool}; Tool#run /g/gems/tool-1.0/lib/tool.rb:9"));
+    let text = found(&example.profile())[0].1.clone();
     assert!(text.starts_with("loading code, 500 ms of it for tool"), "{text}");
 }
 
@@ -67,20 +67,20 @@ fn what_a_server_loads_before_its_requests_is_a_note() {
 /// Returns the findings of a server whose main thread loads for 600 ms and whose worker handles requests for
 /// so long. They load for 200 ms more.
 fn served(handled_ms: u64, handler: &str) -> Vec<(Kind, String, String, u32)> {
-    let mut it = Example::lasting_ms(10_000);
+    let mut example = Example::lasting_ms(10_000);
     let gem = "<main> /usr/bin/puma:9; Kernel#require; <top (required)> /g/gems/rails-7.2/lib/rails.rb:7";
-    it.wall(MAIN, State::Running, 600, gem);
-    it.wall(MAIN, State::Running, 200, "<main> /usr/bin/puma:9; Puma#run /g/gems/puma-6.0/a.rb:5");
+    example.wall(MAIN, State::Running, 600, gem);
+    example.wall(MAIN, State::Running, 200, "<main> /usr/bin/puma:9; Puma#run /g/gems/puma-6.0/a.rb:5");
     let pool = format!("Pool#run /g/gems/puma-6.0/pool.rb:3; {handler} /g/gems/puma-6.0/s.rb:4");
     let show = format!("{pool}; Shop#show /app/shop.rb:5");
-    it.wall("worker", State::Running, handled_ms, &show);
-    it.wall(
+    example.wall("worker", State::Running, handled_ms, &show);
+    example.wall(
         "worker",
         State::Running,
         200,
         &format!("{show}; Kernel#require; <top (required)> /g/gems/late-1.0/l.rb:1"),
     );
-    found(&it.profile())
+    found(&example.profile())
 }
 
 #[test]
@@ -102,15 +102,15 @@ fn a_server_is_known_by_the_method_that_handles_its_requests() {
 
 #[test]
 fn what_starts_the_app_is_left_out_with_what_is_loaded() {
-    let mut it = Example::lasting_ms(10_000);
+    let mut example = Example::lasting_ms(10_000);
     let rack = "<main> /usr/bin/puma:9; Rack::Builder.new_from_string /g/gems/rack-3.0/b.rb:7";
-    it.wall(
+    example.wall(
         MAIN,
         State::Blocked,
         700,
         &format!("{rack}; #<instance of Rack::Builder>.warm_up /config.ru:5; Kernel#spawn"),
     );
-    it.wall(
+    example.wall(
         MAIN,
         State::Running,
         200,
@@ -119,12 +119,12 @@ fn what_starts_the_app_is_left_out_with_what_is_loaded() {
         ),
     );
     let handler = "Pool#run /g/gems/puma-6.0/pool.rb:3; Puma::Server#process_client /g/gems/puma-6.0/s.rb:4";
-    it.wall("worker", State::Running, 300, &format!("{handler}; Shop#show /app/shop.rb:5"));
+    example.wall("worker", State::Running, 300, &format!("{handler}; Shop#show /app/shop.rb:5"));
     let expected = [
         finding(Kind::Running, "running Shop#show", "/app/shop.rb:5", 100),
         finding(Kind::Loading, "loaded code for 900 ms: left out, as it was before the requests", "", 0),
     ];
-    assert_eq!(found(&it.profile()), expected);
+    assert_eq!(found(&example.profile()), expected);
 }
 
 #[test]

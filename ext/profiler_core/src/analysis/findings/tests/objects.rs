@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn objects_have_their_place_and_class() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let of = |bytes, live| {
         [
             (SampleType::AllocSpace, bytes),
@@ -12,14 +12,14 @@ fn objects_have_their_place_and_class() {
             (SampleType::InuseSpace, live),
         ]
     };
-    it.row(
+    example.row(
         MAIN,
         State::Running,
         &[("class", "String")],
         &of(80 << 20, 1 << 20),
         "<main> /app.rb:3; Row#name /app.rb:8; String#+",
     );
-    it.row(
+    example.row(
         MAIN,
         State::Running,
         &[("class", "Array")],
@@ -30,19 +30,19 @@ fn objects_have_their_place_and_class() {
         finding(Kind::Live, "live at the end: 20.0 MiB of Array in Cache#add", "/app.rb:9", 95),
         finding(Kind::Allocations, "allocated: 80.0 MiB of String in Row#name, 98.8% died", "/app.rb:8", 80),
     ];
-    assert_eq!(found(&it.profile())[..2], expected);
+    assert_eq!(found(&example.profile())[..2], expected);
 }
 
 #[test]
 fn the_largest_objects_are_named_where_nothing_else_was_measured() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     for line in 1..=20 {
         let weights = [(SampleType::AllocSpace, 1_000 + line), (SampleType::AllocObjects, 1)];
         let stack = format!("<main> /app.rb:30; Row#m{line} /app.rb:{line}");
-        it.row(MAIN, State::Running, &[("class", "String")], &weights, &stack);
+        example.row(MAIN, State::Running, &[("class", "String")], &weights, &stack);
     }
     let expected = finding(Kind::Allocations, "allocated: 1020 B of String in Row#m20", "/app.rb:20", 5);
-    assert_eq!(found(&it.profile())[0], expected);
+    assert_eq!(found(&example.profile())[0], expected);
 }
 
 #[test]

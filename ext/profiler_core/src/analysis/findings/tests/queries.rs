@@ -5,16 +5,16 @@ use super::*;
 /// Builds a profile of one endpoint with a statement in each of three requests, and of another with seven
 /// requests.
 fn queries(times: usize) -> Profile {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let stack = |place: &str| {
         format!("{place}; ActiveRecord::Relation#records /g/gems/activerecord-6.1/a.rb:3; SQLite3::Statement#step")
     };
     let weights = |ms| [(SampleType::Wall, ms * 1_000_000), (SampleType::Samples, ms)];
     let orders = stack("Orders#index /app/orders.rb:7");
-    it.row(MAIN, State::Running, &[("endpoint", "orders#index")], &weights(500), &orders);
+    example.row(MAIN, State::Running, &[("endpoint", "orders#index")], &weights(500), &orders);
     let health = stack("Health#show /app/health.rb:3");
-    it.row(MAIN, State::Running, &[("endpoint", "health#show")], &weights(20), &health);
-    let mut profile = it.profile();
+    example.row(MAIN, State::Running, &[("endpoint", "health#show")], &weights(20), &health);
+    let mut profile = example.profile();
     let query = |name: &str| Marker { name: name.into(), duration_ns: 1_000_000, ..Marker::default() };
     profile.markers = vec![query("SQL Item Load: SELECT items.* FROM items WHERE id = ?"); times];
     for (endpoint, requests) in [("orders#index", 3), ("health#show", 7)] {
@@ -57,7 +57,7 @@ fn three_queries_are_named_and_cached_ones_count() {
 
 #[test]
 fn active_record_sends_nothing_where_it_wraps_a_request() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let wraps = "ActiveRecord::Railties::ControllerRuntime#process_action /g/gems/activerecord-6.1/r.rb:3";
     for (endpoint, place, inner, ms) in [
         (
@@ -74,9 +74,9 @@ fn active_record_sends_nothing_where_it_wraps_a_request() {
         ),
     ] {
         let weights = [(SampleType::Wall, ms * 1_000_000), (SampleType::Samples, ms)];
-        it.row(MAIN, State::Running, &[("endpoint", endpoint)], &weights, &format!("{place}; {inner}"));
+        example.row(MAIN, State::Running, &[("endpoint", endpoint)], &weights, &format!("{place}; {inner}"));
     }
-    let mut profile = it.profile();
+    let mut profile = example.profile();
     let sql = Marker { name: "SQL: SELECT 1 FROM items".into(), duration_ns: 1_000_000, ..Marker::default() };
     profile.markers = vec![sql; 100];
     for (endpoint, requests) in [("orders#index", 4), ("orders#show", 60)] {

@@ -4,27 +4,27 @@ use super::*;
 
 #[test]
 fn the_hottest_method_has_its_line_and_the_c_function_that_it_calls() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Running, 600, "<main> /app.rb:9; Order#parse /app.rb:41; String#scan");
-    it.wall(MAIN, State::Running, 100, "<main> /app.rb:9; Order#parse /app.rb:42");
-    it.wall(MAIN, State::Running, 300, "<main> /app.rb:9; Order#save /app.rb:50");
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Running, 600, "<main> /app.rb:9; Order#parse /app.rb:41; String#scan");
+    example.wall(MAIN, State::Running, 100, "<main> /app.rb:9; Order#parse /app.rb:42");
+    example.wall(MAIN, State::Running, 300, "<main> /app.rb:9; Order#save /app.rb:50");
     let expected = finding(Kind::Running, "running String#scan, called from Order#parse", "/app.rb:41", 70);
-    assert_eq!(found(&it.profile()), [expected]);
+    assert_eq!(found(&example.profile()), [expected]);
 }
 
 #[test]
 fn a_method_that_only_calls_a_block_is_not_what_ran() {
     let of = |callee: &str, path: &str| {
-        let mut it = Example::lasting_ms(1_000);
+        let mut example = Example::lasting_ms(1_000);
         let total = "<main> /app.rb:9; Cart#total /app.rb:4";
-        it.wall(MAIN, State::Running, 600, &format!("{total}; {callee}{path}"));
-        it.wall(
+        example.wall(MAIN, State::Running, 600, &format!("{total}; {callee}{path}"));
+        example.wall(
             MAIN,
             State::Running,
             400,
             &format!("{total}; {callee}{path}; Cart#total /app.rb:4; Integer.sqrt"),
         );
-        found(&it.profile()).remove(0).1
+        found(&example.profile()).remove(0).1
     };
     assert_eq!(of("Integer#times", " <internal:numeric>:237"), "running Cart#total");
     assert_eq!(of("Integer#times", ""), "running Cart#total");
@@ -37,20 +37,20 @@ fn a_method_that_only_calls_a_block_is_not_what_ran() {
 
 #[test]
 fn a_method_of_a_gem_has_the_line_of_the_app_that_called_it() {
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(
         MAIN,
         State::Running,
         500,
         "<main> /app.rb:9; Order#parse /app.rb:41; CSV#each /g/gems/csv-3.2/csv.rb:7",
     );
-    it.wall(
+    example.wall(
         MAIN,
         State::Running,
         500,
         "<main> /app.rb:9; Order#parse /app.rb:41; CSV#shift /g/gems/csv-3.2/csv.rb:8; String#scan",
     );
-    let running = found(&it.profile());
+    let running = found(&example.profile());
     assert_eq!(
         running,
         [finding(Kind::Running, "running CSV#each, called from Order#parse", "/app.rb:41", 50)]
@@ -59,26 +59,26 @@ fn a_method_of_a_gem_has_the_line_of_the_app_that_called_it() {
 
 #[test]
 fn many_methods_of_gems_count_for_the_app_that_called_them() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     for method in 0..25 {
-        it.wall(
+        example.wall(
             MAIN,
             State::Running,
             40,
             &format!("<main> /app.rb:9; Order#load /app.rb:12; A#m{method} /g/gems/a-1.0/a.rb:7"),
         );
     }
-    let running = found(&it.profile());
+    let running = found(&example.profile());
     assert_eq!(running, [finding(Kind::Running, "inside Order#load", "/app.rb:12", 100)]);
 }
 
 #[test]
 fn flat_time_has_the_innermost_function_that_holds_half_of_it() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let site = "<main> /usr/bin/jekyll:9; Site#place /app/site.rb:12; Liquid::For#render /g/gems/liquid-5.1/for.rb:4; Array#each; Liquid::Body#node /g/gems/liquid-5.1/body.rb:8";
     for method in 0..14 {
         let class = if method < 8 { "Lookup" } else { "Filter" };
-        it.wall(
+        example.wall(
             MAIN,
             State::Running,
             50,
@@ -86,7 +86,7 @@ fn flat_time_has_the_innermost_function_that_holds_half_of_it() {
         );
     }
     for method in 0..6 {
-        it.wall(
+        example.wall(
             MAIN,
             State::Running,
             50,
@@ -102,58 +102,58 @@ fn flat_time_has_the_innermost_function_that_holds_half_of_it() {
         ),
         finding(Kind::Running, "running Part#m0, called from Site#place", "/app/site.rb:12", 5),
     ];
-    assert_eq!(found(&it.profile()), expected);
+    assert_eq!(found(&example.profile()), expected);
 }
 
 #[test]
 fn the_text_of_an_executable_is_not_named() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let exe = "<main> /usr/bin/nanoc:23; <top (required)> /g/gems/nanoc-4.12/bin/nanoc:8";
     for method in 0..10 {
         let compile = "Nanoc::CLI.run /g/gems/nanoc-4.12/lib/cli.rb:7; Nanoc::Compiler#run /g/gems/nanoc-4.12/lib/c.rb:9";
         let part = |name: &str| format!("{name}#m{method} /g/gems/nanoc-4.12/lib/p.rb:3");
-        it.wall(MAIN, State::Running, 40, &format!("{exe}; {compile}; {}", part("Item")));
-        it.wall(MAIN, State::Running, 60, &format!("{exe}; {}", part("Config")));
+        example.wall(MAIN, State::Running, 40, &format!("{exe}; {compile}; {}", part("Item")));
+        example.wall(MAIN, State::Running, 60, &format!("{exe}; {}", part("Config")));
     }
-    let text = found(&it.profile())[0].1.clone();
+    let text = found(&example.profile())[0].1.clone();
     assert!(text.starts_with("inside Nanoc::Compiler#run: "), "{text}");
 }
 
 #[test]
 fn a_method_that_runs_a_block_does_not_hold_its_time() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     let each = "<main> /app.rb:9; Orders#index /app.rb:4; Delegation#each /g/gems/ar-7.2/d.rb:8; Array#each; Orders#index /app.rb:5";
     for method in 0..10 {
         let query = format!("Relation#load /g/gems/ar-7.2/r.rb:3; Part#m{method} /g/gems/ar-7.2/p.rb:7");
-        it.wall(MAIN, State::Running, 60, &format!("{each}; {query}"));
-        it.wall(MAIN, State::Running, 40, &format!("<main> /app.rb:9; Other#m{method} /app.rb:30"));
+        example.wall(MAIN, State::Running, 60, &format!("{each}; {query}"));
+        example.wall(MAIN, State::Running, 40, &format!("<main> /app.rb:9; Other#m{method} /app.rb:30"));
     }
-    let text = found(&it.profile())[0].1.clone();
+    let text = found(&example.profile())[0].1.clone();
     assert!(text.starts_with("inside Relation#load, called from Orders#index:"), "{text}");
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     for method in 0..10 {
         let part =
             format!("Part{}#x /g/gems/ar-7.2/p.rb:7; Leaf#m{method} /g/gems/ar-7.2/p.rb:7", method % 4);
-        it.wall(MAIN, State::Running, 60, &format!("{each}; {part}"));
-        it.wall(MAIN, State::Running, 40, &format!("<main> /app.rb:9; Other#m{method} /app.rb:30"));
+        example.wall(MAIN, State::Running, 60, &format!("{each}; {part}"));
+        example.wall(MAIN, State::Running, 40, &format!("<main> /app.rb:9; Other#m{method} /app.rb:30"));
     }
-    assert_eq!(found(&it.profile())[0].1, "inside Orders#index: 18.0% Part0#x, 18.0% Part1#x");
+    assert_eq!(found(&example.profile())[0].1, "inside Orders#index: 18.0% Part0#x, 18.0% Part1#x");
 }
 
 #[test]
 fn one_function_that_ran_is_always_named() {
-    let mut it = Example::lasting_ms(1_000);
+    let mut example = Example::lasting_ms(1_000);
     for method in 0..25 {
-        it.wall(MAIN, State::Running, 40, &format!("M#m{method} /app.rb:{}", method + 1));
+        example.wall(MAIN, State::Running, 40, &format!("M#m{method} /app.rb:{}", method + 1));
     }
-    assert_eq!(found(&it.profile()), [finding(Kind::Running, "running M#m0", "/app.rb:1", 4)]);
-    let mut it = Example::lasting_ms(1_000);
-    it.wall(MAIN, State::Gc, 960, "(garbage collection)");
-    it.wall(MAIN, State::Running, 40, "<main> /app.rb:3");
+    assert_eq!(found(&example.profile()), [finding(Kind::Running, "running M#m0", "/app.rb:1", 4)]);
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Gc, 960, "(garbage collection)");
+    example.wall(MAIN, State::Running, 40, "<main> /app.rb:3");
     let expected = [
         finding(Kind::Gc, "collecting garbage", "", 96),
         finding(Kind::Running, "running <main>", "/app.rb:3", 4),
     ];
-    assert_eq!(found(&it.profile())[..2], expected);
+    assert_eq!(found(&example.profile())[..2], expected);
     assert_eq!(found(&Profile::default()), []);
 }
