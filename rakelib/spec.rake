@@ -42,7 +42,7 @@ end
 
 # The folders of specs that a change of a path is likely to break. The last line is for all other code.
 SPECS_OF = {
-  %r{\A(lib/profiler/(control|cli/(top|dump|ps|start|stop|snapshot|remote))|ext/\w+/src/live)} => %w[live],
+  %r{\A(lib/profiler/(control|cli/(top|dump|ps|start|stop|snapshot|remote))|ext/\w+/src/control)} => %w[live],
   %r{\A(lib/profiler/cli|exe/)} => %w[cli],
   %r{\Alib/profiler/(middleware|permission|pprof|recording|in_rails|rails|sidekiq)} => %w[integrations],
   %r{\Alib/profiler/(autoload|rspec|minitest)} => %w[integrations/autoload_spec.rb integrations/test_suites_spec.rb cli],

@@ -121,7 +121,7 @@ module Profiler
       thread, @thread = @thread, nil
       server, @server = @server, nil
       server&._close
-      LiveServer._restore_signal if @signal
+      ControlServer._restore_signal if @signal
       thread&.kill unless thread.equal?(Thread.current)
       @watch&.discard
       @sessions&.discard
@@ -133,7 +133,7 @@ module Profiler
       @pid = Process.pid
       @watch = Session.begin({ mode: RUBY_VERSION < "3.3" ? :cpu : :wall }, watch: true)
       @sessions = Sessions.new { |connection| leave_with(connection) }
-      @server = LiveServer._new
+      @server = ControlServer._new
       listen
       begin_thread
       @server._dump_at(@signal) if @signal

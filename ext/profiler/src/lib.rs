@@ -13,9 +13,9 @@ mod api;
 mod attach;
 mod before_3_3;
 mod boot;
+mod control;
 mod errors;
 mod labels;
-mod live;
 #[cfg(target_os = "linux")]
 mod memory;
 mod naming;

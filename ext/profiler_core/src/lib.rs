@@ -40,10 +40,10 @@
 
 pub mod analysis;
 pub mod attach;
+pub mod control;
 pub mod error;
 pub mod format;
 pub mod ids;
-pub mod live;
 pub mod memory;
 pub mod pipeline;
 pub mod profile;

@@ -10,7 +10,7 @@ use crate::errors::argument_error;
 /// Implements `Native.ledger(owners, force)`: returns the ledger of this process as JSON.
 #[cfg(target_os = "linux")]
 fn ledger(ruby: &Ruby, owners: bool, force: bool) -> Result<String, Error> {
-    let program = crate::live::program();
+    let program = crate::control::program();
     let ledger = if owners {
         crate::memory::ledger_with_owners(ruby, program, force)
     } else {

@@ -7,10 +7,10 @@ use magnus::{function, Error, Module, Object, RHash, RModule, Ruby};
 
 mod app_events;
 mod attachment;
+mod control;
 mod doctor;
 mod formats;
 mod ledger;
-mod live;
 mod profile;
 mod self_check;
 mod session;
@@ -71,7 +71,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     doctor::init(profiler)?;
     totals::init(native)?;
     ledger::init(native)?;
-    live::init(ruby, profiler)?;
+    control::init(ruby, profiler)?;
     tracer::init(ruby, profiler)?;
     attachment::init(ruby, profiler)?;
     #[cfg(feature = "testing")]

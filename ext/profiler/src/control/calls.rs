@@ -5,9 +5,9 @@ use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use profiler_core::live::dump::Dump;
-use profiler_core::live::request::Form;
-use profiler_core::live::{body_line, error_line};
+use profiler_core::control::dump::Dump;
+use profiler_core::control::request::Form;
+use profiler_core::control::{body_line, error_line};
 
 use super::dump::Taking;
 use crate::sys::semaphore::Semaphore;

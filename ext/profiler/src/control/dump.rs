@@ -18,8 +18,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use magnus::{Error, Ruby};
+use profiler_core::control::dump::{Dump, DumpedFrame, DumpedThread};
 use profiler_core::ids::{LabelSetId, ThreadId};
-use profiler_core::live::dump::{Dump, DumpedFrame, DumpedThread};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::DumpedStack;
 use profiler_core::profile::Function;

@@ -1,4 +1,4 @@
-//! The class `Profiler::LiveServer`: the server of a control socket, for the Ruby thread that answers
+//! The class `Profiler::ControlServer`: the server of a control socket, for the Ruby thread that answers
 //! requests which need Ruby.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use magnus::{
     function, method, prelude::*, DataTypeFunctions, Error, RModule, RString, Ruby, TypedData, Value,
 };
 
-use crate::live::{action_of, dump_at, is_dump_signal, restore, serve_again, Answer, Question, Server};
+use crate::control::{action_of, dump_at, is_dump_signal, restore, serve_again, Answer, Question, Server};
 use crate::vm;
 use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
@@ -18,19 +18,19 @@ use crate::vm::without_gvl::{briefly_without_gvl, wait_for};
 /// The answers of `Signal.trap` if the app does not trap the signal.
 const NO_TRAPS: [&str; 4] = ["DEFAULT", "SYSTEM_DEFAULT", "IGNORE", "EXIT"];
 
-/// The class `Profiler::LiveServer`.
+/// The class `Profiler::ControlServer`.
 #[derive(TypedData)]
-#[magnus(class = "Profiler::LiveServer", free_immediately)]
-struct LiveServer {
+#[magnus(class = "Profiler::ControlServer", free_immediately)]
+struct ControlServer {
     server: Arc<Server>,
     /// The dumps that Ruby has taken and not answered, by call.
     dumps: Mutex<BTreeMap<u64, Question>>,
 }
 
-impl DataTypeFunctions for LiveServer {}
+impl DataTypeFunctions for ControlServer {}
 
-impl LiveServer {
-    /// Implements `LiveServer._new`: creates a server that does not listen yet.
+impl ControlServer {
+    /// Implements `ControlServer._new`: creates a server that does not listen yet.
     fn new(ruby: &Ruby) -> Self {
         Self { server: Server::new(vm::process::description(ruby)), dumps: Mutex::default() }
     }
@@ -52,7 +52,7 @@ impl LiveServer {
     }
 
     /// Implements `server._next`: returns the next call as its number, that of its connection, and its line.
-    /// The line is nil if the client has disconnected, "dump" for [`LiveServer::dump`], and "lost" if no
+    /// The line is nil if the client has disconnected, "dump" for [`ControlServer::dump`], and "lost" if no
     /// socket is listening any more. Returns nil if there is no call.
     fn next(&self) -> Option<(u64, u64, Option<String>)> {
         let call = self.server.calls.next()?;
@@ -101,7 +101,7 @@ impl LiveServer {
         done.map_err(|why| error(ruby, "Error", format!("cannot install a signal that prints a dump: {why}")))
     }
 
-    /// Implements `LiveServer._restore_signal`: restores the handler that `_dump_at` replaced.
+    /// Implements `ControlServer._restore_signal`: restores the handler that `_dump_at` replaced.
     fn restore_signal(_ruby: &Ruby, _class: Value) {
         restore();
     }
@@ -132,16 +132,16 @@ fn is_trapped(ruby: &Ruby, signal: i32) -> Result<bool, Error> {
 
 /// Defines the class.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
-    let class = define_class::<LiveServer>(ruby, profiler, "LiveServer")?;
-    class.singleton_class()?.define_method("_new", function!(LiveServer::new, 0))?;
-    class.singleton_class()?.define_method("_restore_signal", method!(LiveServer::restore_signal, 0))?;
-    class.define_method("_listen", method!(LiveServer::listen, 1))?;
-    class.define_method("_wait", method!(LiveServer::wait, 0))?;
-    class.define_method("_next", method!(LiveServer::next, 0))?;
-    class.define_method("_answer", method!(LiveServer::answer, 3))?;
-    class.define_method("_dump", method!(LiveServer::dump, 1))?;
-    class.define_method("_dump_at", method!(LiveServer::dump_at, 1))?;
-    class.define_method("_close", method!(LiveServer::close, 0))?;
-    class.define_method("_leave", method!(LiveServer::leave, 0))?;
+    let class = define_class::<ControlServer>(ruby, profiler, "ControlServer")?;
+    class.singleton_class()?.define_method("_new", function!(ControlServer::new, 0))?;
+    class.singleton_class()?.define_method("_restore_signal", method!(ControlServer::restore_signal, 0))?;
+    class.define_method("_listen", method!(ControlServer::listen, 1))?;
+    class.define_method("_wait", method!(ControlServer::wait, 0))?;
+    class.define_method("_next", method!(ControlServer::next, 0))?;
+    class.define_method("_answer", method!(ControlServer::answer, 3))?;
+    class.define_method("_dump", method!(ControlServer::dump, 1))?;
+    class.define_method("_dump_at", method!(ControlServer::dump_at, 1))?;
+    class.define_method("_close", method!(ControlServer::close, 0))?;
+    class.define_method("_leave", method!(ControlServer::leave, 0))?;
     Ok(())
 }

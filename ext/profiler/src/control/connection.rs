@@ -5,9 +5,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use profiler_core::live::deadline::{Deadline, LINE};
-use profiler_core::live::request::{Form, Request, LONGEST};
-use profiler_core::live::who::Who;
+use profiler_core::control::deadline::{Deadline, LINE};
+use profiler_core::control::request::{Form, Request, LONGEST};
+use profiler_core::control::who::Who;
 
 use super::calls::{Answer, Calls, Question};
 use super::dump::Taking;

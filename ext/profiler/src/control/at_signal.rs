@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Builder;
 
-use profiler_core::live::request::Form;
+use profiler_core::control::request::Form;
 
 use super::connection::dump;
 use super::server::Server;
