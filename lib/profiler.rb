@@ -388,7 +388,7 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/self_check"
   require_relative "profiler/in_libraries"
   require_relative "profiler/session"
-  require_relative "profiler/traces"
+  require_relative "profiler/spans"
   require_relative "profiler/profile"
   require_relative "profiler/profile/analysis"
   require_relative "profiler/input"

@@ -37,7 +37,7 @@ module Profiler
         Platform.demand_main_ractor
         SelfCheck.demand if SelfCheck::NEEDED
         Interop.watch
-        Traces.follow if options[:spans]
+        Spans.follow if options[:spans]
         InLibraries.install(tests: !bounds[:bound]) unless bounds[:scope]
         prepare(options)
         # The session is created before it starts, so that it has an owner who ends it, whatever arrives from outside.

@@ -101,7 +101,7 @@ module Profiler
 
     # @api private
     def take(profile)
-      Traces.follow if @spans # the app may have loaded them since
+      Spans.follow if @spans # the app may have loaded them since
       @sinks.each do |it|
         it.take(profile)
       rescue Exception => e # rubocop:disable Lint/RescueException -- the others get it all the same; a kill is none, and goes on

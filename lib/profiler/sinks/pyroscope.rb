@@ -43,7 +43,7 @@ module Profiler
                                                                                 timeout: timeout, ca_file: ca_file)
       labels = Sinks::Service.pairs(value("LABELS")).to_h.merge(Sinks::Service.hash_of("labels", labels))
       super(endpoint, service: service || value("APPLICATION_NAME"), labels: labels, **options)
-      Traces.name_profiles
+      Spans.name_profiles
     end
 
     private

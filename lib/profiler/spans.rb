@@ -6,7 +6,7 @@ module Profiler
   # It follows contexts as they are attached and detached. Before the first such session it changes nothing in the app.
   #
   # @api private
-  module Traces
+  module Spans
     # The attribute of a span by which Grafana finds its profile.
     PROFILE_ID = "pyroscope.profile.id"
 
@@ -14,14 +14,14 @@ module Profiler
     module Contexts
       # If an exception from outside arrives here, no context is attached yet.
       def attach(context)
-        Traces.enter(context)
+        Spans.enter(context)
         super
       end
 
       def detach(token)
         super
       ensure
-        Traces.enter
+        Spans.enter
       end
 
       def clear
