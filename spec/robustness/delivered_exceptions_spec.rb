@@ -5,53 +5,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
   include_context "with a program"
 
   let(:prelude) { "require 'timeout'" }
-
-  # Runs +work+ over and over, each time until an exception arrives, and counts what came through: on a thread that is raised at, and
-  # on the main thread, where a trap raises. Who raises at a thread has to wait for it to give way, so the first take a time slice each.
-  let(:storms) { <<~RUBY }
-    Delivered = Class.new(StandardError)
-    def storm(rounds, &work)
-      rounds.times.count do
-        entered = Queue.new
-        thread = Thread.new do
-          Thread.current.report_on_exception = false
-          till = now + 5_000_000_000
-          entered << true
-          sleep 0.0001 # gives way
-          work.call while now < till
-        end
-        entered.pop
-        sleep(rand * 0.004)
-        thread.raise(Delivered)
-        begin
-          thread.join(10) or abort "the thread did not end"
-          false
-        rescue Delivered
-          true
-        end
-      end
-    end
-
-    def storm_of_signals(rounds, &work)
-      asked, ask = IO.pipe
-      sent = working = false
-      trap("USR1") { sent = true; raise Delivered if working }
-      sender = fork { ask.close; srand; (sleep(rand * 0.001); Process.kill(:USR1, Process.ppid)) while asked.getbyte }
-      rounds.times.count do
-        sent = false
-        working = true
-        ask.write_nonblock("!")
-        work.call until sent
-        working = false
-      rescue Delivered
-        working = false
-        true
-      end
-    ensure
-      Process.kill(:KILL, sender)
-      Process.wait(sender)
-    end
-  RUBY
+  storms = File.expand_path("../programs/storms.rb", __dir__)
 
   {
     "Profiler.label" => "Profiler.label(request: 1) { }",
@@ -63,7 +17,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
   }.each do |name, work|
     it "propagate from #{name}" do
       expect(run_json(<<~RUBY, timeout: 120)).to eq([10, 200, {}])
-        #{storms}
+        require #{storms.inspect}
         work = -> { #{work} }
         print_json([storm(10, &work), storm_of_signals(200, &work), Profiler.labels])
       RUBY
@@ -95,7 +49,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
 
   it "do not leave the labels of a block behind" do
     left = run_json(<<~RUBY)
-      #{storms}
+      require #{storms.inspect}
       left = []
       leave = lambda do
         Profiler.label(a: 1) { }
@@ -110,7 +64,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
 
   it "leave no session behind without an owner" do
     expect(run_json(<<~RUBY, timeout: 120)).to eq([0, false])
-      #{storms}
+      require #{storms.inspect}
       %i[storm storm_of_signals].zip([1, 20]) do |storm, times|
         send(storm, 10 * times) { Profiler::Session.start(mode: %i[cpu wall]).stop }
         send(storm, 5 * times) { Profiler.run { } }
@@ -171,7 +125,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
     # Ruby rescues all that is raised while it evaluates defined?(receiver.method): one exception in hundreds would be lost here. Those
     # of a trap do not wait for a time slice, so there can be thousands.
     expect(run_json(<<~RUBY, timeout: 120)).to eq(2_000)
-      #{storms}
+      require #{storms.inspect}
       require "profiler/middleware"
       Profiler::Permission.development? # loads it: an exception within require is another matter
       print_json(storm_of_signals(2_000) { Profiler::Permission.development? })

@@ -12,42 +12,14 @@ RSpec.describe "A profiled process that lost the files of the gem" do
   # A copy of the gem, which the program deletes.
   before { FileUtils.cp_r(Child::LIB, in_box("lib")) }
 
-  # The parts of the profiler that it uses, and then: forks, execs that fail, signals and the end.
-  program = <<~'RUBY'
-    require "fileutils"
-    require "socket"
-    require "profiler"
-    $stdout.sync = true
-    class Sink; def call(profile) = nil; end
-    Profiler.continuous(period: 60, to: [Sink.new])
-    Profiler.flight_recorder(out: File.join(ENV.fetch("BOX"), "flights"), signal: "USR1", at: [:exit])
-    listener = Profiler::Pprof.listen(File.join(ENV.fetch("BOX"), "pprof.sock"))
-    app = Profiler::Middleware.new(->(_env) { [200, {}, ["ok"]] }, slower_than: 0.001, out: File.join(ENV.fetch("BOX"), "slow"), permit: ->(_env) { true })
-    work = -> { 200_000.times { |i| i.to_s } }
-    %s
-    work.call
-    3.times { Process.wait(fork { work.call }); puts $?.exitstatus }
-    Process.wait(fork { exit!(7) })
-    puts $?.exitstatus
-    begin
-      exec("/no/such/program")
-    rescue SystemCallError
-      puts $!.class
-    end
-    Process.kill(:USR1, $$)
-    puts app.call("REQUEST_METHOD" => "GET", "PATH_INFO" => "/", "QUERY_STRING" => "profile=cpu").first
-    socket = (UNIXSocket.new(listener.address) rescue nil)
-    socket&.write("GET /debug/pprof/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    puts socket ? socket.gets.to_s[/ \d+/] : " 200"
-    IO.popen("-") { |io| io ? io.read : print("child") }
-  RUBY
+  program = File.expand_path("../programs/lost_files.rb", __dir__)
 
   def child_of_copy(*arguments)
     command_child(RbConfig.ruby, "-I", in_box("lib"), *arguments, env: environment.merge("PROFILER_OUT" => in_box("it.pb.gz"), "PROFILER_SIGNAL" => "USR2"))
   end
 
   it "forks, execs, serves and ends as if nothing were" do
-    result = child_of_copy("-rprofiler/autoload", "-e", format(program, 'FileUtils.rm_rf(File.join(ENV.fetch("BOX"), "lib"))'))
+    result = child_of_copy("-rprofiler/autoload", program, "files")
     expect(result).to have_attributes(out: "0\n0\n0\n7\nErrno::ENOENT\n200\n 200\n", status: be_success)
     expect(result.err).not_to match(/cannot load such file|LoadError|uninitialized/)
   end
@@ -72,8 +44,7 @@ RSpec.describe "A profiled process that lost the files of the gem" do
 
   it "does so with another root directory" do
     skip "only root can change it" unless Process.uid.zero?
-    change = 'Dir.mkdir(File.join(ENV.fetch("BOX"), "root")); Dir.chroot(File.join(ENV.fetch("BOX"), "root")); Dir.chdir("/")'
-    result = child_of_copy("-rprofiler/autoload", "-e", format(program, change))
+    result = child_of_copy("-rprofiler/autoload", program, "root")
     expect(result).to have_attributes(out: "0\n0\n0\n7\nErrno::ENOENT\n200\n 200\n", status: be_success)
     expect(result.err).not_to match(/cannot load such file|LoadError|uninitialized/)
   end
