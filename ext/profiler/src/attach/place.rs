@@ -1,4 +1,4 @@
-//! The memory of the other process, its libraries, and the unused ends of their pages.
+//! The memory of another process, its libraries, and the unused ends of their pages.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,7 +9,8 @@ use profiler_core::attach::symbols::{Library, Segment};
 use profiler_core::attach::Memory;
 use profiler_core::memory::mapping::{Backing, Mapping, PAGE};
 
-/// The memory of a process, as it is at the time of opening: a process that calls exec gets another one.
+/// The memory that a process had when this was opened. After the process has called exec, nothing can be read or
+/// written any more.
 #[derive(Debug)]
 pub(super) struct OtherMemory(pub(super) File);
 
@@ -18,7 +19,7 @@ impl OtherMemory {
         OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem")).map(Self)
     }
 
-    /// Writes bytes, also into pages that are read-only for the process.
+    /// Writes bytes, even into pages that are read-only for the process.
     pub(super) fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
         self.0.write_all_at(bytes, address)
     }
@@ -30,7 +31,7 @@ impl Memory for OtherMemory {
     }
 }
 
-/// A library with its file.
+/// A loaded library with the path of its file.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) path: String,
@@ -43,7 +44,7 @@ pub(super) struct Mappings(String);
 
 impl Mappings {
     pub(super) fn read(pid: i32) -> io::Result<Self> {
-        // A path is bytes.
+        // The path of a file need not be UTF-8.
         let bytes = std::fs::read(format!("/proc/{pid}/maps"))?;
         Ok(Self(String::from_utf8_lossy(&bytes).into_owned()))
     }
@@ -56,12 +57,12 @@ impl Mappings {
         self.0.lines().filter_map(|line| Mapping::parse(line.as_bytes()))
     }
 
-    /// Returns the mapping with that address.
+    /// Returns the mapping that contains an address.
     pub(super) fn at(&self, address: u64) -> Option<Mapping<'_>> {
         self.rows().find(|row| (row.start..row.end).contains(&address))
     }
 
-    /// Returns all libraries and the program itself, in the order of their addresses.
+    /// Returns all libraries and the program itself, ordered by address.
     pub(super) fn libraries(&self, memory: &OtherMemory) -> Vec<Loaded> {
         let mut last: &[u8] = b"";
         let mut found = Vec::new();
@@ -76,8 +77,8 @@ impl Mappings {
         found
     }
 
-    /// Returns the unused end of the last page of a segment, if it has that many bytes, which are zero or
-    /// begin with `own`, and if the mapping allows what `is_fit` says.
+    /// Returns the address of the unused end of a segment's last page. Returns `None` if fewer than `bytes` are
+    /// unused, if they are neither zero nor begin with `own`, or if the mapping is shared or fails `is_fit`.
     pub(super) fn unused(
         &self,
         memory: &OtherMemory,
@@ -100,7 +101,7 @@ impl Mappings {
     }
 }
 
-/// Returns the addresses of a segment.
+/// Returns the address range of a segment.
 pub(super) fn range(segment: Segment) -> Range<u64> {
     segment.start..segment.end
 }

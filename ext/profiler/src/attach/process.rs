@@ -1,4 +1,4 @@
-//! A process that is to be joined.
+//! The process that is joined.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -16,44 +16,45 @@ use super::refusal::Refusal;
 use super::thread::{Threads, Written};
 use crate::sys::clock;
 
-/// The signals whose handlers are Ruby's own, unless the program's C code has replaced them.
+/// Signals that Ruby handles with one function, unless C code of the program has replaced it.
 const RUBYS: [i32; 7] =
     [libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM, libc::SIGQUIT, libc::SIGTERM, libc::SIGINT];
 /// The time that a call on a stopped thread may take to return.
 const RETURN: Duration = Duration::from_secs(1);
-/// The longest version or platform.
+/// The maximum length of a version or platform in bytes.
 const LONGEST: usize = 64;
 
-/// What was written, and what is called.
+/// What the calls into the process need.
 #[derive(Debug)]
 struct Prepared {
     written: Written,
-    /// The number of a signal that nobody uses.
+    /// The number of an unused signal.
     spare: i32,
-    /// Ruby's handler of signals.
+    /// The address of Ruby's signal handler.
     handler: AtomicU64,
 }
 
-/// A process that has a Ruby.
+/// A process with a Ruby, and the addresses in it that joining needs.
 #[derive(Debug)]
 pub(crate) struct Attachment {
     pid: i32,
     memory: OtherMemory,
     ruby: Library,
-    /// The C library's function of that name, those that our code calls, and Ruby's function that registers
-    /// jobs.
+    /// The address of `sigaction` in the C library.
     sigaction: u64,
     functions: Functions,
+    /// The address of the function of Ruby that registers jobs.
     register: u64,
-    /// `RUBY_VERSION` and `RUBY_PLATFORM`.
+    /// The value of `RUBY_VERSION`.
     pub(crate) version: String,
+    /// The value of `RUBY_PLATFORM`.
     pub(crate) platform: String,
     threads: Threads,
     prepared: OnceLock<Prepared>,
 }
 
 impl Attachment {
-    /// Looks at a process.
+    /// Inspects a process, and locks it against other attachers.
     pub(crate) fn new(pid: i32) -> Result<Self, Refusal> {
         let refused =
             |error: io::Error| Refusal::never(format!("the kernel does not let us read it ({error})"));
@@ -107,8 +108,8 @@ impl Attachment {
         })
     }
 
-    /// Writes the code and an idle request, and finds Ruby's handler of signals. `pid` is the process's own
-    /// number, in its namespace. `spare` is a signal that nobody uses.
+    /// Writes the code and an idle request, and finds Ruby's signal handler. `pid` is the id of the process in
+    /// its own namespace, and `spare` an unused signal.
     pub(crate) fn prepare(&self, pid: u32, library: &[u8], script: &[u8], spare: i32) -> Result<(), Refusal> {
         let code = Code::new(self.functions);
         let request =
@@ -163,7 +164,8 @@ impl Attachment {
         Ok(())
     }
 
-    /// Refuses a process in which an earlier request is at work. A forked child has a copy of its parent's.
+    /// Refuses a process in which an earlier request is in progress. The request of a parent, of which a forked
+    /// child has a copy, does not count.
     fn refuse_busy(&self, request_at: u64, pid: u32) -> Result<(), Refusal> {
         let is_ours = self.memory.u64(request_at) == Some(request::MAGIC)
             && self.memory.u32(request_at + 20) == Some(pid);
@@ -176,8 +178,8 @@ impl Attachment {
         }
     }
 
-    /// Asks libc, on a thread of the process, for the handlers of some signals. The one that two of them have
-    /// in Ruby's library is Ruby's own.
+    /// Finds Ruby's signal handler. Calls `sigaction` on a thread of the process for several signals, until two
+    /// have the same handler in Ruby's library.
     fn find_handler(&self, prepared: &Prepared) -> Result<u64, Refusal> {
         let at = prepared.written.request_at + request::MESSAGE as u64;
         let code = range(self.ruby.code);
@@ -214,8 +216,8 @@ impl Attachment {
         self.prepared.get().ok_or_else(|| Refusal::never("it was not prepared"))
     }
 
-    /// Asks Ruby to run the job. Returns for how many nanoseconds one thread was stopped. The job does
-    /// nothing after `patience`.
+    /// Makes Ruby run the job, which does nothing after `patience`. Returns for how many nanoseconds a thread was
+    /// stopped.
     pub(crate) fn ask(&self, patience: Duration) -> Result<u64, Refusal> {
         let prepared = self.prepared()?;
         let deadline = clock::monotonic_ns() + u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX / 2);
@@ -232,13 +234,14 @@ impl Attachment {
         self.call(prepared, self.register, [0, prepared.written.code_at, prepared.written.request_at])
     }
 
-    /// Wakes Ruby's main thread, as a signal that nobody uses would. Returns as [`Attachment::ask`].
+    /// Wakes Ruby's main thread by calling the signal handler with an unused signal. Returns for how many
+    /// nanoseconds a thread was stopped.
     pub(crate) fn wake(&self) -> Result<u64, Refusal> {
         let prepared = self.prepared()?;
         self.call(prepared, prepared.handler.load(Ordering::Relaxed), [prepared.spare as u64, 0, 0])
     }
 
-    /// Returns how far the request is, and why it failed.
+    /// Returns the state of the request, and the reason if it failed.
     pub(crate) fn state(&self) -> Result<(State, String), Refusal> {
         let at = self.prepared()?.written.request_at;
         let number = self.memory.u32(at + request::STATE as u64);
@@ -248,7 +251,7 @@ impl Attachment {
         Ok((state, message))
     }
 
-    /// Lets another command join the process.
+    /// Unlocks the process, so that others can join it.
     pub(crate) fn release(&self) {
         // SAFETY: the call takes no pointer.
         unsafe { libc::flock(self.memory.0.as_raw_fd(), libc::LOCK_UN) };

@@ -1,9 +1,9 @@
-//! The reason why a process is not joined.
+//! The reason why a process cannot be joined.
 
-/// Why a process is not joined, as a sentence without its subject.
+/// A reason, as a sentence about the process without its subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It will be the same later.
+    /// Another attempt would fail too.
     Never(String),
     /// Another attempt may succeed.
     NotNow(String),

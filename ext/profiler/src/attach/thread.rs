@@ -1,4 +1,4 @@
-//! A call of a C function on a thread of the other process.
+//! Calls of C functions on a thread of another process.
 
 use std::fs::{read_dir, read_to_string};
 use std::ops::Range;
@@ -15,19 +15,20 @@ use super::place::{Mappings, OtherMemory};
 use super::refusal::Refusal;
 use crate::sys::tracee::{extended_of_frames, NotStopped, Tracee};
 
-/// The time in which a thread has to stop. One that waits for a disk may not.
+/// The time in which a thread must stop. A thread that waits for a disk may not stop in time.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often a thread is looked for, and the pause in between.
+/// The number of attempts to find a suitable thread, and the pause between them.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(1);
-/// The attempts in which only Ruby's own thread is taken.
+/// The number of attempts in which only Ruby's timer thread is accepted.
 const TIMER_ATTEMPTS: u32 = 10;
-/// The stack that has to be mapped below the frame, for the function.
+/// The size of the stack that the function needs below the frame.
 const STACK: u64 = 12 * 1024;
-/// The signals that stay as they are: faults, and traps.
+/// The signals that are not blocked during the call: faults and traps.
 const FAULTS: [i32; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
-/// The calls that make or replace a thread, and the return from a signal handler.
+/// The system calls that create or replace a thread, and the return from a signal handler. A thread in one of
+/// them is left alone.
 const NEVER: [i64; 7] = [
     libc::SYS_clone,
     libc::SYS_clone3,
@@ -38,7 +39,7 @@ const NEVER: [i64; 7] = [
     libc::SYS_rt_sigreturn,
 ];
 
-/// What was written into the process, and where.
+/// What was written into the process, with the addresses.
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) code: Code,
@@ -50,11 +51,11 @@ pub(super) struct Written {
 #[derive(Debug)]
 pub(super) struct Threads {
     pid: i32,
-    /// Where Ruby's library has its data.
+    /// The address range of the data of Ruby's library.
     ruby_data: Range<u64>,
-    /// Whether Ruby has a thread of its own that wakes others.
+    /// Whether this Ruby has a timer thread.
     has_timer: bool,
-    /// That thread, once it was found.
+    /// The id of the timer thread, or 0 until it is found.
     timer: AtomicI32,
 }
 
@@ -100,7 +101,7 @@ impl Threads {
         Err(Refusal::NotNow(why))
     }
 
-    /// Returns the thread that is fittest now.
+    /// Returns the most suitable thread. Returns `None` if there is none at the moment.
     fn choose(&self, only_timer: bool, attempt: u32) -> Result<Option<i32>, Refusal> {
         let pid = self.pid;
         let look = |thread: i32| {
@@ -124,12 +125,12 @@ impl Threads {
         if only_timer || fit.is_empty() {
             return Ok(None);
         }
-        // Another one each time, if the first could not be used.
+        // If the first could not be used, each attempt tries the next.
         Ok(fit.get(attempt as usize % fit.len()).map(|(_, _, thread)| *thread))
     }
 }
 
-/// Lets a stopped thread continue with the call.
+/// Makes a stopped thread call a function when it continues.
 fn redirect(
     pid: i32,
     written: &Written,
@@ -143,7 +144,7 @@ fn redirect(
     if NEVER.contains(&(registers[ORIG_RAX] as i64)) {
         return Err(not_now("its thread makes another process or thread"));
     }
-    // The process may have become another program, or another process may have its number.
+    // The process may have called exec, or its id may belong to another process by now.
     let memory = OtherMemory::open(pid).map_err(gone)?;
     let mut code = vec![0; written.code.bytes.len()];
     if !memory.read(written.code_at, &mut code)
@@ -170,13 +171,13 @@ fn redirect(
     }
     memory.write(frame.at, &frame.bytes).map_err(gone)?;
     tracee.set_registers(frame.registers).map_err(gone)?;
-    // From here on, the thread returns by itself.
+    // From here on, the thread recovers without our help.
     let faults = FAULTS.iter().fold(0_u64, |mask, signal| mask | 1 << (signal - 1));
     let _ = tracee.set_mask(!faults);
     Ok(())
 }
 
-/// Returns whether the thread is in a restartable sequence, which it would have to begin again.
+/// Returns whether the thread is inside a restartable sequence, which an interruption would abort.
 fn is_in_sequence(memory: &OtherMemory, tracee: &Tracee, at: u64) -> bool {
     const SEQUENCE: u64 = 8;
     let Some(rseq) = tracee.rseq().filter(|rseq| rseq.address != 0) else { return false };

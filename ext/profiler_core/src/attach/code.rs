@@ -1,28 +1,29 @@
-//! The code that runs in the other process: a postponed job of its Ruby, and a Ruby thread.
+//! Machine code for the process that is joined: the body of a postponed job and that of a Ruby thread.
 //!
-//! The job makes the thread, and no more: it may run near the end of a stack. The thread loads our library,
-//! and jumps to [`FUNCTION`](super::request::FUNCTION) of it. Where it fails, it says so in the request. If
-//! the request is no longer wanted, the job returns: it may run more often than it was asked for.
+//! Ruby may run the job near the end of a stack, so the job only creates the thread. The thread loads our
+//! library and jumps to its [`FUNCTION`](super::request::FUNCTION). If that fails, it stores the failure in the
+//! request. Ruby may run the job more often than it was registered, so the job returns if the request is not
+//! wanted.
 
 use super::request::{self, State};
 
 /// `RTLD_NOW`.
 const NOW: u32 = 2;
 
-/// The code, and the places in it.
+/// The assembled code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     /// The instructions.
     pub bytes: Vec<u8>,
-    /// The offset of two instructions that call `rt_sigreturn`.
+    /// The offset of the two instructions that call `rt_sigreturn`.
     pub restorer: u64,
 }
 
 impl Code {
-    /// The most bytes that the code has.
+    /// An upper bound of the length in bytes.
     pub const LENGTH: usize = 160;
 
-    /// Builds the code, with the addresses of the functions that it calls.
+    /// Assembles the code, which calls `functions`.
     #[must_use]
     pub fn new(functions: Functions) -> Self {
         let offset = |offset: usize| u8::try_from(offset).unwrap_or(u8::MAX);
@@ -64,14 +65,14 @@ impl Code {
 /// `test rax, rax`.
 const TEST: &[u8] = &[0x48, 0x85, 0xc0];
 
-/// The addresses of what the code calls.
+/// The addresses of the functions that the code calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Functions {
-    /// Of the C library.
+    /// `dlopen` of the C library.
     pub dlopen: u64,
-    /// Of the C library.
+    /// `dlsym` of the C library.
     pub dlsym: u64,
-    /// Of Ruby.
+    /// `rb_thread_create` of Ruby.
     pub rb_thread_create: u64,
 }
 
@@ -93,19 +94,19 @@ impl Assembler {
         self.put(&[0xff, 0xd0]); // call rax
     }
 
-    /// Puts an instruction that refers to a place after it, whose last byte is the lowest of the distance, or
-    /// the only one. Returns the end of the instruction.
+    /// Appends an instruction with a forward reference. The next byte that is appended, initially 0, is the
+    /// lowest byte of its distance. Returns the offset of the end of the instruction.
     fn jump(&mut self, instruction: &[u8]) -> usize {
         self.put(instruction).put(&[0]);
         self.0.len()
     }
 
-    /// Lets a jump of one byte end here.
+    /// Makes the current offset the target of a jump whose distance is one byte.
     fn land(&mut self, jump: usize) {
         self.set(jump - 1, self.0.len() - jump);
     }
 
-    /// Lets an instruction with a distance of four bytes refer to here.
+    /// Makes the current offset the target of an instruction whose distance is four bytes.
     fn land_far(&mut self, instruction: usize) {
         self.set(instruction - 4, self.0.len() - instruction);
     }

@@ -1,7 +1,8 @@
-//! A signal frame for a thread that is stopped: it calls a function, whose return restores the thread.
+//! A signal frame for a stopped thread, with which it calls a function and then continues where it was.
 //!
-//! The kernel restores all registers and the signal mask from the frame, as after a signal handler. So once
-//! the thread has these registers, nobody needs to do anything for it any more.
+//! When the function returns, the kernel restores all registers and the signal mask from the frame, as it does
+//! after a signal handler. So once the thread has its new registers, it recovers without our help, even if the
+//! attacher dies.
 
 /// The registers, in the order of the kernel's `user_regs_struct`.
 pub type Registers = [u64; 27];
@@ -36,7 +37,7 @@ const SAVED: [usize; 18] =
     [R8, R9, R10, R11, R12, R13, R14, R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP, RIP, EFLAGS];
 
 const FUTEX: u64 = 202;
-/// The part of a futex operation that is not a flag, and the operation whose timeout is an instant.
+/// The bits of a futex operation that are not flags, and the operation whose timeout is absolute.
 const FUTEX_COMMAND: u64 = 0x7f;
 const FUTEX_WAIT_BITSET: u64 = 9;
 
@@ -47,20 +48,20 @@ const FLAG_DIRECTION: u64 = 0x400;
 const FLAG_TRAP: u64 = 0x100;
 /// `UC_FP_XSTATE`, `UC_SIGCONTEXT_SS`, `UC_STRICT_RESTORE_SS`.
 const UC_FLAGS: u64 = 7;
-/// Not a mode of an alternate stack, so the kernel leaves that of the thread alone.
+/// An invalid mode for an alternate stack. The kernel then keeps the alternate stack of the thread.
 const NO_STACK: u64 = 5;
 const MAGIC_1: u32 = 0x4650_5853;
 const MAGIC_2: u32 = 0x4650_5845;
-/// The offset of the kernel's own bytes in the legacy part of the extended state, and of its header.
+/// The offsets of the bytes that software may use in the legacy part of the extended state, and of the header.
 const OWN_BYTES: usize = 464;
 const HEADER: usize = 512;
 
-/// The form of the extended state in signal frames of this machine.
+/// The layout of the extended state (the SSE and AVX registers) in signal frames on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extended {
-    /// The bytes of the state.
+    /// The size in bytes.
     pub size: u32,
-    /// The parts that it has.
+    /// The components that it contains, as bits.
     pub features: u64,
 }
 
@@ -69,13 +70,13 @@ pub struct Extended {
 pub struct Stopped<'state> {
     /// The registers.
     pub registers: Registers,
-    /// The signals that are blocked.
+    /// The blocked signals, as bits.
     pub mask: u64,
-    /// The extended state, as the kernel shows it to a tracer.
+    /// The extended state, in the format in which the kernel reports it to a tracer.
     pub extended: &'state [u8],
 }
 
-/// A call of a C function.
+/// A call to a C function.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     /// The address of the function.
@@ -86,19 +87,19 @@ pub struct Call {
     pub restorer: u64,
 }
 
-/// The bytes to write, and the registers to set.
+/// A signal frame, with the registers that make a thread use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The first address of the frame.
+    /// The address at which the frame must be written.
     pub at: u64,
-    /// The frame.
+    /// The contents of the frame.
     pub bytes: Vec<u8>,
     /// The registers with which the function is entered.
     pub registers: Registers,
 }
 
-/// Returns the registers with which an interrupted system call is made again. Returns `None` if only the
-/// kernel can continue it.
+/// Returns the registers with which the thread repeats the system call that was interrupted, if there was one.
+/// Returns `None` if only the kernel can resume that call.
 #[must_use]
 pub fn restarted(mut registers: Registers) -> Option<Registers> {
     let call = registers[ORIG_RAX];
@@ -118,7 +119,7 @@ pub fn restarted(mut registers: Registers) -> Option<Registers> {
     Some(registers)
 }
 
-/// Builds the frame. Returns `None` if the thread cannot be used at this instant.
+/// Builds the frame for a call. Returns `None` if the thread cannot make one in its current state.
 #[must_use]
 pub fn build(stopped: &Stopped<'_>, extended: Extended, call: Call) -> Option<Frame> {
     let saved = restarted(stopped.registers)?;

@@ -1,8 +1,8 @@
-//! Joining a process that has not loaded us: what is written into it, and where.
+//! What is needed to join a process that has not loaded the profiler.
 //!
-//! This folder only computes: it finds symbols in the memory of another process, and builds the code, the
-//! request and the signal frame. The crate `profiler` has the system calls. Everything here is for x86-64 and
-//! glibc.
+//! This module makes no system calls; the crate `profiler` does. It finds symbols in the memory of another
+//! process, and builds the code, the request and the signal frame that are written there. It supports only
+//! x86-64 with glibc.
 
 pub mod code;
 pub mod frame;
@@ -12,7 +12,7 @@ pub mod waits;
 
 /// The memory of another process.
 pub trait Memory {
-    /// Fills `into` from `address`. Returns false if not all of it can be read.
+    /// Fills `into` with the bytes from `address` on. Returns false if some of them cannot be read.
     fn read(&self, address: u64, into: &mut [u8]) -> bool;
 
     /// Reads an array of bytes.
@@ -21,17 +21,17 @@ pub trait Memory {
         self.read(address, &mut bytes).then_some(bytes)
     }
 
-    /// Reads a number of 4 bytes.
+    /// Reads a 4-byte number.
     fn u32(&self, address: u64) -> Option<u32> {
         self.bytes(address).map(u32::from_le_bytes)
     }
 
-    /// Reads a number of 8 bytes.
+    /// Reads an 8-byte number.
     fn u64(&self, address: u64) -> Option<u64> {
         self.bytes(address).map(u64::from_le_bytes)
     }
 
-    /// Reads a C string of at most `most` bytes. Bytes that are not UTF-8 are replaced.
+    /// Reads a C string of at most `most` bytes. Replaces bytes that are not UTF-8.
     fn text(&self, address: u64, most: usize) -> Option<String> {
         let mut bytes = Vec::new();
         while bytes.len() < most {

@@ -1,12 +1,12 @@
-//! The request that the attacher writes into the memory of another process, and that both read from then on.
+//! The request that an attacher writes into the memory of another process, through which the two communicate.
 
 use std::sync::atomic::AtomicU32;
 
-/// The first bytes of a request, with the version of its form.
+/// The first bytes of a request, which include the version of its layout.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"profatt1");
-/// The function of our library that the job calls.
+/// The function of our library that the Ruby thread calls.
 pub const FUNCTION: &str = "profiler_attach";
-/// The longest message, with its final zero.
+/// The maximum length of a message in bytes, including the terminating zero.
 pub const MESSAGE_BYTES: usize = 168;
 
 /// The offset of [`Request::state`].
@@ -15,60 +15,61 @@ pub const STATE: usize = 16;
 pub const MESSAGE: usize = 24;
 /// The offset of [`Request::name`].
 pub const NAME: usize = MESSAGE + MESSAGE_BYTES;
-/// The offset of the paths of the library and of the script, which end with zeros.
+/// The offset of the paths of the library and of the script, each of which ends with a zero.
 pub const PATHS: usize = NAME + 16;
 
-/// How far a request is.
+/// The progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum State {
-    /// Nobody wants it any more, or yet.
+    /// Not requested yet, or withdrawn.
     Idle = 0,
-    /// The job is to do it.
+    /// Requested: the job should start.
     Wanted = 1,
-    /// The job runs.
+    /// The job has started.
     Taken = 2,
-    /// A Ruby thread loads the profiler.
+    /// The Ruby thread is loading the profiler.
     Loading = 3,
     /// The control socket is open.
     Done = 4,
-    /// It failed; the message says why.
+    /// Failed for the reason in the message.
     Failed = 5,
     /// The library could not be loaded.
     NotLoaded = 6,
 }
 
 impl State {
-    /// All states, by their number.
+    /// All states, in the order of their numbers.
     pub const ALL: [Self; 7] =
         [Self::Idle, Self::Wanted, Self::Taken, Self::Loading, Self::Done, Self::Failed, Self::NotLoaded];
 
-    /// Returns the state with that number.
+    /// Returns the state with a number.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.get(number as usize).copied()
     }
 }
 
-/// The fixed part of a request.
+/// The part of a request whose size is fixed.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Request {
-    /// [`MAGIC`].
+    /// The constant [`MAGIC`].
     pub magic: u64,
-    /// The time after which it is no longer wanted, on the monotonic clock.
+    /// The time on the monotonic clock after which the request is void.
     pub deadline_ns: u64,
     /// The number of a [`State`].
     pub state: AtomicU32,
-    /// The process that it is for, in its own namespace. A forked child has a copy of the request.
+    /// The id of the process, in its own namespace. It tells the process from a forked child, which inherits a
+    /// copy of the request.
     pub pid: u32,
     /// The reason for [`State::Failed`].
     pub message: [u8; MESSAGE_BYTES],
-    /// [`FUNCTION`].
+    /// The constant [`FUNCTION`].
     pub name: [u8; 16],
 }
 
-/// Returns the bytes of a request that is idle. Returns `None` if a path contains a zero.
+/// Returns the bytes of an idle request. Returns `None` if a path contains a zero.
 #[must_use]
 pub fn bytes(pid: u32, library: &[u8], script: &[u8]) -> Option<Vec<u8>> {
     if library.contains(&0) || script.contains(&0) {

@@ -1,4 +1,5 @@
-//! The symbols that a library exports, read from its mapping. The file may have been replaced since.
+//! The symbols that a library exports. They are read from memory, because the file of the library may have been
+//! replaced since it was loaded.
 
 use super::Memory;
 
@@ -18,42 +19,42 @@ const DT_SYMTAB: u64 = 6;
 const DT_VERSYM: u64 = 0x6fff_fff0;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
 
-/// A version of a symbol that new programs do not link to.
+/// The mark of an old version of a symbol, to which new programs are not linked.
 const HIDDEN: u16 = 0x8000;
-/// The most entries that are read of a table in the memory of another process.
+/// The maximum number of entries that are read from a table. The other process may contain anything.
 const MAX_ENTRIES: usize = 4_096;
-/// The longest name that is compared.
+/// The maximum length of a symbol's name in bytes.
 const LONGEST: usize = 64;
 
-/// A part of a library's mapping.
+/// A loaded segment of a library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// The first address.
     pub start: u64,
-    /// The address after the last byte that the library uses. The rest of that page is free.
+    /// The address after the last byte of the segment. The rest of that page is unused.
     pub end: u64,
 }
 
-/// A library, as it is mapped.
+/// A library in the memory of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Library {
-    /// The segment with code.
+    /// The code segment.
     pub code: Segment,
-    /// The last segment that can be written.
+    /// The last writable segment.
     pub data: Segment,
-    /// The end of the part of the data that was made read-only.
+    /// The end of the data that became read-only after relocation (RELRO).
     pub read_only_end: u64,
     strings: u64,
     symbols: u64,
     versions: u64,
     hash: u64,
-    /// The address to which those of symbols are relative.
+    /// The load address, to which the values of symbols are relative.
     load: u64,
 }
 
 impl Library {
-    /// Reads the headers of the library whose first page is at `base`. Returns `None` if it is not one for
-    /// x86-64, or has no table of symbols.
+    /// Reads the headers of the library whose first page is at `base`. Returns `None` if there is no library
+    /// for x86-64, or one without a symbol table.
     pub fn read(memory: &impl Memory, base: u64) -> Option<Self> {
         let head: [u8; 64] = memory.bytes(base)?;
         let u16_at = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
@@ -96,7 +97,7 @@ impl Library {
     fn read_dynamic(&mut self, memory: &impl Memory, dynamic: u64, base: u64) -> Option<()> {
         for number in 0..MAX_ENTRIES as u64 {
             let (tag, value) = (memory.u64(dynamic + number * 16)?, memory.u64(dynamic + number * 16 + 8)?);
-            // The dynamic linker of glibc replaces offsets by addresses, except in read-only sections.
+            // The dynamic linker of glibc replaces offsets with addresses, except in read-only sections.
             let address = if value < base { base + value } else { value };
             match tag {
                 DT_NULL => break,
@@ -150,8 +151,8 @@ impl Library {
         older
     }
 
-    /// Returns the address of the symbol with that number, and whether it is an older version, if it has that
-    /// name and is defined here.
+    /// Returns the address of a symbol and whether it is an old version. Returns `None` if the symbol has
+    /// another name, or is only imported.
     fn symbol(&self, memory: &impl Memory, number: u32, name: &str) -> Option<(u64, bool)> {
         let at = self.symbols + u64::from(number) * 24;
         let [_, _, _, _, info, _, section @ ..]: [u8; 8] = memory.bytes(at)?;

@@ -1,4 +1,4 @@
-//! What a thread waits for, as `/proc/PID/task/TID/syscall` says, and whether it may be interrupted there.
+//! Decides from `/proc/PID/task/TID/syscall` whether a thread may be interrupted where it is.
 
 use std::ops::Range;
 
@@ -13,22 +13,22 @@ const PSELECT6: i64 = 270;
 const PPOLL: i64 = 271;
 const ACCEPT4: i64 = 288;
 
-/// The calls that continue after an interruption, for the program as if there had been none.
+/// The system calls that resume after an interruption, so that the program cannot notice it.
 const CONTINUED: [i64; 9] = [READ, SELECT, ACCEPT, WAIT4, FUTEX, WAITID, PSELECT6, PPOLL, ACCEPT4];
 
-/// A thread, by its fitness: the least is the best.
+/// How suitable a thread is for a call. Smaller is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fitness {
-    /// The thread of Ruby's own that wakes others, from Ruby 3.3 on. No code of the program runs on it.
+    /// Ruby's timer thread (from Ruby 3.3 on), which never runs code of the program.
     Timer,
-    /// It waits in a call that continues.
+    /// A thread that waits in a system call that resumes.
     Waits,
-    /// It runs.
+    /// A running thread.
     Runs,
 }
 
-/// Returns how fit a thread is, by the line of the kernel. `ruby_data` is where Ruby's library has its data.
-/// Returns `None` if an interruption could be seen.
+/// Returns how suitable a thread is. `line` is the kernel's line about it, and `ruby_data` the address range of
+/// the data of Ruby's library. Returns `None` if the program could notice an interruption.
 #[must_use]
 pub fn fitness(line: &str, ruby_data: &Range<u64>) -> Option<Fitness> {
     if line.starts_with("running") {
@@ -38,7 +38,7 @@ pub fn fitness(line: &str, ruby_data: &Range<u64>) -> Option<Fitness> {
     let call: i64 = words.next()?.parse().ok()?;
     let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
     match call {
-        // Its events are in Ruby's own data.
+        // Only the timer thread waits with a buffer for events in the data of Ruby's library.
         EPOLL_WAIT if ruby_data.contains(&hex(words.nth(1)?)?) => Some(Fitness::Timer),
         -1 => Some(Fitness::Runs), // in a page fault
         call if CONTINUED.contains(&call) => Some(Fitness::Waits),

@@ -1,4 +1,4 @@
-//! From an address to the chunk that it lies in.
+//! An index that finds the chunk at an address.
 
 use ::core::option::Option::{self, None};
 use ::core::prelude::rust_2021::*;
@@ -7,13 +7,13 @@ use super::arena::{walk, ArenaHeap, Chunk, ChunkState, HEADER};
 use super::mapping::PAGE;
 use super::pages::{Memory, Source};
 
-/// A table that grows without malloc, or refuses to.
+/// A table that can grow without malloc.
 pub trait Table<T> {
-    /// Appends a row. Returns false if there is no memory for it.
+    /// Appends a row. Returns false if the table cannot grow.
     fn push(&mut self, row: T) -> bool;
     /// Returns the rows.
     fn rows(&self) -> &[T];
-    /// Returns the rows, to be changed.
+    /// Returns the rows, mutably.
     fn rows_mut(&mut self) -> &mut [T];
     /// Returns the number of rows.
     fn count(&self) -> usize {
@@ -21,20 +21,20 @@ pub trait Table<T> {
     }
 }
 
-/// A run of chunks without a gap.
+/// A contiguous run of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The address of the first chunk.
     pub start: u64,
     /// The address after the last chunk.
     pub end: u64,
-    /// The place of its first page in the table of first chunks, or the number of its only chunk.
+    /// The index of the run's first page in the table of first chunks, or of its only chunk in the table of chunks.
     place: usize,
-    /// Whether it is one block that malloc mapped for itself.
+    /// Whether the run is a single block with a mapping of its own.
     is_block: bool,
 }
 
-/// The chunks of a process, while they are collected. Spans must be added in the order of their addresses.
+/// The chunks of a process, while they are being collected. Runs must be added in the order of their addresses.
 pub struct Chunks<'tables, C, S, F> {
     chunks: &'tables mut C,
     spans: &'tables mut S,
@@ -44,7 +44,7 @@ pub struct Chunks<'tables, C, S, F> {
 }
 
 impl<'tables, C: Table<Chunk>, S: Table<Span>, F: Table<u32>> Chunks<'tables, C, S, F> {
-    /// Collects into these tables.
+    /// Creates a collection that fills these tables.
     pub fn new(chunks: &'tables mut C, spans: &'tables mut S, firsts: &'tables mut F) -> Self {
         Self { chunks, spans, firsts, is_whole: true }
     }
@@ -70,7 +70,7 @@ impl<'tables, C: Table<Chunk>, S: Table<Span>, F: Table<u32>> Chunks<'tables, C,
         reached
     }
 
-    /// Adds a block that malloc mapped for itself.
+    /// Adds a block with a mapping of its own.
     pub fn add_block(&mut self, start: u64, size: u64) {
         let span = Span { start, end: start + size, place: self.chunks.count(), is_block: true };
         self.is_whole &= self.chunks.push(Chunk { at: start, size, state: ChunkState::Used });
@@ -109,8 +109,8 @@ impl<'tables> Index<'tables> {
         self.chunks
     }
 
-    /// Returns the number of the chunk that the program has there, if the address lies in its own memory. A
-    /// chunk may use the first word of the next one.
+    /// Returns the number of the used chunk whose memory contains the address. A used chunk extends over the first
+    /// word of the next chunk.
     #[inline]
     #[must_use]
     pub fn find(&self, address: u64) -> Option<usize> {

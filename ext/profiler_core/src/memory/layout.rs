@@ -1,4 +1,4 @@
-//! The layout of the regions: the kind of each part.
+//! Divides the memory regions of a process into parts, and determines the kind of each.
 
 use ::core::prelude::rust_2021::*;
 
@@ -14,9 +14,9 @@ pub enum PartKind {
     RubyPage,
     /// The tables of the snapshot itself.
     Own,
-    /// A heap of an arena of malloc.
+    /// A heap that belongs to an arena of malloc.
     Heap(ArenaHeap),
-    /// A block that malloc mapped for itself.
+    /// A block with a mapping of its own, which malloc made.
     Block,
     /// The stack of a thread.
     ThreadStack,
@@ -24,11 +24,11 @@ pub enum PartKind {
     FiberStack,
     /// The stack of the main thread.
     MainStack,
-    /// Code that a JIT wrote.
+    /// Machine code of a JIT.
     Jit,
-    /// The memory for short-lived arrays and the like of Ruby before 3.3.
+    /// The transient heap, in which Ruby before 3.3 keeps short-lived arrays and the like.
     TransientHeap,
-    /// The data of the library of that number.
+    /// The data of a library, with its number.
     Data(usize),
     /// Unknown.
     Unnamed,
@@ -45,18 +45,18 @@ pub struct Part {
     pub end: u64,
 }
 
-/// The facts that the mappings do not tell.
+/// Facts about the process that its mappings do not show.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'tables> {
     /// The addresses of the pages of Ruby's heap, in order.
     pub ruby_pages: &'tables [u64],
-    /// The bytes of each.
+    /// The size of each page in bytes.
     pub ruby_page_bytes: u64,
     /// The tables of the snapshot, in any order.
     pub own: &'tables [(u64, u64)],
     /// The stack pointers of the threads, in any order.
     pub stacks: &'tables [u64],
-    /// The bytes of the transient heap; 0 if there is none.
+    /// The size of the transient heap in bytes; 0 if there is none.
     pub transient_bytes: u64,
 }
 
@@ -112,7 +112,7 @@ fn lay_out_region<S: Source>(
     }
 }
 
-/// Returns what begins at a page, and its end.
+/// Returns the kind and the end of the part that begins at a page.
 fn part_at<S: Source>(
     memory: &Memory<'_, S>,
     known: &Known<'_>,
@@ -138,8 +138,8 @@ fn part_at<S: Source>(
     mapped_at(memory, at, region.end).map(|bytes| (PartKind::Block, at + bytes))
 }
 
-/// Returns the end of the thread's stack of which `at` is a page. A guard, or the beginning of the region,
-/// is below each stack.
+/// Returns the end of the thread's stack that contains the page at `at`. Below each stack is a guard or the start
+/// of the region.
 fn stack_end<S: Source>(memory: &Memory<'_, S>, stacks: &[u64], region: &Region, at: u64) -> Option<u64> {
     let is_first = |pointer: &&u64| {
         let pointer = **pointer;

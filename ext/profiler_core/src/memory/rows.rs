@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Malloc's counts of itself (`mallinfo2`), in bytes.
+/// What malloc itself counts (`mallinfo2`), in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MallocCount {
     /// Chunks in use, including those that threads keep.
     pub in_use: u64,
     /// Free chunks, including the ends of arenas.
     pub free: u64,
-    /// Blocks that it mapped each for itself.
+    /// Blocks with a mapping of their own.
     pub mapped: u64,
 }
 
@@ -27,21 +27,21 @@ pub struct KindRow {
 /// The memory of one owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRow {
-    /// The class, or what else it is.
+    /// The name of the class, or of another kind of owner.
     pub name: String,
-    /// All resident bytes: slots and chunks.
+    /// Resident bytes of slots and chunks together.
     pub bytes: u64,
-    /// Its objects.
+    /// The number of the owner's objects.
     pub objects: u64,
-    /// Bytes of the slots of its objects.
+    /// Resident bytes of the slots of these objects.
     pub slot_bytes: u64,
-    /// Chunks to which its objects refer.
+    /// The number of chunks to which these objects refer directly.
     pub chunks: u64,
-    /// Bytes of these.
+    /// Resident bytes of these chunks.
     pub chunk_bytes: u64,
-    /// Chunks behind those.
+    /// The number of chunks that are reached only through other chunks.
     pub behind: u64,
-    /// Bytes of these.
+    /// Resident bytes of these chunks.
     pub behind_bytes: u64,
 }
 
@@ -50,29 +50,29 @@ pub struct OwnerRow {
 pub struct FileRow {
     /// The path.
     pub path: String,
-    /// Bytes as they are in the file.
+    /// Resident bytes that are unchanged from the file.
     pub bytes: u64,
-    /// Bytes that were written: its data.
+    /// Resident bytes that the process has written: the data of a library.
     pub written: u64,
 }
 
 /// An arena of malloc, in resident bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArenaRow {
-    /// Whether it is the main one.
+    /// Whether this is the main arena.
     pub main: bool,
     /// Chunks in use.
     pub used: u64,
     /// Free chunks.
     pub free: u64,
-    /// Its free end.
+    /// The free end of the arena.
     pub top: u64,
 }
 
 /// Unreferenced chunks of one size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeRow {
-    /// Bytes of each chunk, its header included.
+    /// The size of each chunk in bytes, including its header.
     pub size: u64,
     /// The number of chunks.
     pub count: u64,
@@ -80,10 +80,10 @@ pub struct SizeRow {
     pub bytes: u64,
 }
 
-/// Unreferenced chunks that refer to the code or the constants of a file.
+/// The unreferenced chunks that refer to code or constants of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HintRow {
-    /// The file.
+    /// The path of the file.
     pub path: String,
     /// The number of chunks.
     pub count: u64,
@@ -96,10 +96,10 @@ pub struct HintRow {
 pub struct Finding {
     /// The key of its kind.
     pub kind: String,
-    /// The bytes that it is about.
+    /// The bytes that the finding is about.
     pub bytes: u64,
-    /// The finding as a sentence without its end.
+    /// The finding, as a sentence without a period.
     pub text: String,
-    /// The remedy, as sentences.
+    /// The remedy, as whole sentences.
     pub remedy: String,
 }
