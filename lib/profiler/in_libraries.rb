@@ -1,42 +1,42 @@
 # frozen_string_literal: true
 
 module Profiler
-  # Labels the work of libraries that are loaded, while a session runs: tasks of Rake, examples of RSpec and Minitest, and requests to
-  # Sinatra, Grape and Hanami. Rails, Active Job and Sidekiq have files of their own.
+  # Hooks into libraries to label their work while a session runs: tasks of Rake, examples of RSpec and Minitest, and requests to
+  # Sinatra, Grape and Hanami. The hooks of Rails, Active Job and Sidekiq are in in_rails and sidekiq.
   #
-  # Each library is hooked once in a process, by a public method or hook of its own. A library that has another interface than the
-  # expected one stays as it is, and one line says so.
+  # Each library is hooked once per process, through one of its public methods or hooks. If a library does not have the expected
+  # interface, it is left alone, and one line on stderr says so.
   #
   # @api private
   module InLibraries
-    # The constant that shows that a library is loaded, and the module with the hook.
+    # The constants that exist once a library is loaded, and the modules with the hooks.
     APPS = { "Rake::Task" => :Rake, "Sinatra::Base" => :Sinatra, "Grape::Endpoint" => :Grape, "Hanami::Action" => :Hanami }.freeze
     TESTS = { "RSpec::Core::Configuration" => :RSpec, "Minitest::Test" => :Minitest }.freeze
     private_constant :APPS, :TESTS
 
     APPS.merge(TESTS).each_value { |name| autoload name, "#{__dir__}/in_libraries/#{name.to_s.downcase}" }
 
-    # The value of a hook for which a library is not loaded far enough.
+    # Returned by a hook if its library is only partly loaded.
     LATER = :later
-    # How a library can disappoint us.
+    # The errors that a hook may raise if a library has an unexpected interface.
     TROUBLE = { StandardError => :never, LoadError => :never }.freeze
     private_constant :TROUBLE
 
     @hooked = {}
 
     class << self
-      # Hooks the libraries that are loaded.
+      # Hooks into the libraries that are loaded.
       #
-      # @param tests [Boolean] those that run tests as well
+      # @param tests [Boolean] whether to hook into test frameworks as well
       def install(tests: true)
         APPS.each { |path, name| hook(path, name) }
         TESTS.each { |path, name| hook(path, name) } if tests
         nil
       end
 
-      # Hooks the libraries that are loaded later as well, for a session that began before the program. A file that is compiled after
-      # another one was loaded is the sign that there can be a new library. Compiling is rare, and the event adds nothing to running code,
-      # unlike the events of classes.
+      # Hooks also into libraries that are loaded later, for a session that starts before the program. Looks for new ones whenever
+      # code is compiled after a file was loaded. Compiling is rare, and unlike the events of classes, this event does not slow
+      # down running code.
       def watch
         install
         @features = $LOADED_FEATURES.size
@@ -46,7 +46,7 @@ module Profiler
 
       private
 
-      # Code that is evaluated is compiled, too, and loads no file: then this allocates no object.
+      # Evaluated code is compiled too. No file was loaded then, and this allocates no object.
       def look_again
         features = $LOADED_FEATURES.size
         return if features == @features
@@ -68,7 +68,7 @@ module Profiler
         end
       end
 
-      # @return [Module, nil] nil also for what would have to be loaded first
+      # @return [Module, nil] nil if it is not loaded, or would be autoloaded
       def loaded(path)
         path.split("::").inject(Object) do |owner, name|
           return if !owner.is_a?(Module) || owner.autoload?(name, false) || !owner.const_defined?(name, false)

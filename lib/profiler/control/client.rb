@@ -10,32 +10,32 @@ require_relative "place"
 
 module Profiler
   class Control
-    # The client side of a control socket. The other process may belong to another user, and may send anything, slowly or
-    # without an end. So each response has one deadline and a size limit, and its parts are checked.
+    # The client of a control socket. The other process may belong to another user and send anything, slowly or endlessly. So
+    # each response has a deadline and a size limit, and its fields are checked.
     class Client
-      # The longest time in seconds that a response may take: for requests that need Ruby, and for others.
+      # The timeouts of requests that need Ruby and of those that do not, in seconds.
       PATIENCE = 70
       SHORT = 10
-      # The time in seconds in which each listed process must respond.
+      # The timeout of each process in a list of all processes, in seconds.
       LISTING = 3
       # Requests that are answered without Ruby.
       WITHOUT_RUBY = %w[who dump].freeze
-      # The parts of a response that each request promises.
+      # The fields that a response must have, by request.
       PARTS = { "who" => { "pid" => Integer, "program" => String, "ruby" => String, "threads" => Integer }, "start" => { "session" => Integer },
                 "sessions" => { "sessions" => Array } }.freeze
-      # The longest line of a response, the most bytes that may follow it, and the longest error that is shown.
+      # The maximum sizes of a response's first line, of the body that follows it, and of an error that is shown.
       MAX_LINE_BYTES = 1 << 20
       MAX_BODY_BYTES = 1 << 30
       MAX_ERROR_CHARS = 1_000
-      # The number of bytes that are read at once.
+      # The number of bytes to read at once.
       PIECE = 1 << 18
-      # The number of processes that are queried at the same time.
+      # The number of processes to query at the same time.
       TOGETHER = 64
       private_constant :SHORT, :WITHOUT_RUBY, :PARTS, :MAX_LINE_BYTES, :MAX_BODY_BYTES, :MAX_ERROR_CHARS, :PIECE, :TOGETHER
 
-      # Raised if there is no response; the message is for people.
+      # Raised if there is no valid response. The message is meant for the user.
       class Failed < Error
-        # @return [String, nil] the message as a command says it, if the process has refused an option
+        # @return [String, nil] the message in terms of the command line, if the process has refused an option
         attr_accessor :on_command_line
       end
 
@@ -43,7 +43,7 @@ module Profiler
       class Silent < Failed; end
 
       class << self
-        # Queries all reachable processes, up to 64 at a time. Sockets that processes left behind are removed.
+        # Queries all reachable processes, up to 64 at a time. Removes sockets of processes that have ended.
         #
         # @param request [Hash]
         # @return [Array(Array<Array(String, Hash)>, Array<String>)] the sockets with their responses, and those without a
@@ -66,7 +66,7 @@ module Profiler
           sockets_of(Integer(process, 10)).filter_map { |path| reach(path) }.first or raise Failed, missing(process)
         end
 
-        # The text with all that a terminal can bear, in lines. The process may belong to another user.
+        # Returns the text with its lines, but without characters that control a terminal. It may come from another user.
         #
         # @param text [String]
         # @return [String]
@@ -92,7 +92,7 @@ module Profiler
           client&.close
         end
 
-        # The sockets that a process may have: here, or in the file system of its container.
+        # Returns the possible sockets of a process: here, and in the file system of its container.
         def sockets_of(pid)
           here = Place.all.flat_map { |it| it.sockets_of(pid) }
           return here unless here.empty?
@@ -137,7 +137,7 @@ module Profiler
         @path = path
         @read = String.new(encoding: Encoding::BINARY)
         @socket = Socket.new(:UNIX, :STREAM)
-        # A blocking connect would wait for ever if no process accepts.
+        # A blocking connect would wait forever if no process accepts.
         @socket.connect_nonblock(Addrinfo.unix(path))
         connected = true
       rescue Errno::ECONNREFUSED, Errno::ENOENT
@@ -167,7 +167,7 @@ module Profiler
         raise Failed, "no answer from #{@path}: #{Client.harmless(e.message)[0, MAX_ERROR_CHARS]}"
       end
 
-      # Waits until the process ends, but no longer than that.
+      # Waits until the process ends, or the timeout expires.
       #
       # @param seconds [Numeric, nil] nil for ever
       # @param interrupt [IO, nil] ends the wait as it becomes readable
@@ -184,7 +184,7 @@ module Profiler
 
       private
 
-      # Removes the socket of a process that is gone. Another client may do the same at the same time.
+      # Removes the socket of a process that has ended. Another client may be doing the same.
       def remove_left
         File.unlink(@path) if File.socket?(@path) && File.owned?(@path)
       rescue SystemCallError
@@ -234,7 +234,7 @@ module Profiler
         @read.slice!(0, count)
       end
 
-      # Reads what has arrived, or waits for it. Returns nil at the end.
+      # Reads the bytes that have arrived, or waits for some. Returns nil at the end of the stream.
       def fill
         loop do
           part = @socket.read_nonblock(PIECE, exception: false)

@@ -4,20 +4,19 @@ require_relative "../store/file_name"
 
 module Profiler
   class Control
-    # A directory of control sockets. It belongs to one user, and only that user may enter it. Each socket is named by its
-    # process.
+    # A directory of control sockets, which only its owner may enter. A socket has the name of its process id.
     class Place
-      # The setting that has a directory, or switches the socket on.
+      # The environment variable that names the directory, or only enables the socket.
       VARIABLE = "PROFILER_CONTROL"
       SUFFIX = ".sock"
       private_constant :SUFFIX
 
       class << self
-        # The place for sockets of this process.
+        # Returns the directory for the socket of this process.
         #
         # @param directory [String, nil]
         # @return [Place]
-        # @raise [ArgumentError] for what is no path
+        # @raise [ArgumentError] if +directory+ is not a path
         def own(directory = nil)
           directory = directory.to_path if directory.respond_to?(:to_path)
           unless directory.nil? || (directory.is_a?(String) && !directory.empty? && !directory.include?("\0"))
@@ -27,25 +26,24 @@ module Profiler
           new(FileName.absolute(directory || of(Process.euid).first), Process.euid)
         end
 
-        # The place of this user where no directory was given, or where that is another user's.
+        # Returns this user's directory for use if none was given, or if the given one belongs to another user.
         #
         # @return [Place]
         def default = new("/tmp/profiler-#{Process.euid}", Process.euid)
 
-        # The places where sockets of this user may be; for root, of all users.
+        # Returns the directories in which sockets of this user may be; for root, of all users.
         #
         # @return [Array<Place>]
         def all
           own = of(Process.euid).map { |it| new(it, Process.euid) }
           return own unless Process.euid.zero?
 
-          # The name of a directory says which user it belongs to. Directories of other owners are skipped, unless root named
-          # them.
+          # The name of a directory contains the id of its user. If it has another owner, it is skipped, unless root named it.
           others = [*Dir["/tmp/profiler-*"], *Dir["/run/user/*/profiler"]].map { |it| new(it, Integer(it[/\d+/], 10)) if it.match?(/\d/) }
           [*own, *others.compact, *([new(named, File.stat(named).uid)] if named && File.exist?(named))].uniq(&:to_a)
         end
 
-        # The directories where the sockets of a user may be. The first one is taken.
+        # Returns the directories in which the sockets of a user may be. New sockets go to the first.
         #
         # @param uid [Integer]
         # @return [Array<String>]
@@ -57,10 +55,10 @@ module Profiler
 
         private
 
-        # The directory of the environment.
+        # Returns the directory that the environment names.
         def named
-          it = ENV.fetch(VARIABLE, "")
-          it if it.include?("/")
+          directory = ENV.fetch(VARIABLE, "")
+          directory if directory.include?("/")
         end
       end
 
@@ -68,7 +66,7 @@ module Profiler
       attr_reader :path
 
       # @param path [String]
-      # @param uid [Integer] the user to whom it has to belong
+      # @param uid [Integer] the user to whom it must belong
       def initialize(path, uid)
         @path = path
         @uid = uid
@@ -80,7 +78,7 @@ module Profiler
       # Returns whether the directory belongs to the user of this process.
       def ours? = @uid == Process.euid
 
-      # Listens in it for this process. Sockets of processes that were killed are removed.
+      # Opens the socket of this process. Removes sockets of processes that were killed.
       #
       # @return [Array(UnixAddress, Socket)]
       # @raise [Error, SystemCallError]
@@ -92,7 +90,7 @@ module Profiler
           address = UnixAddress.new(File.join(@path, name + SUFFIX))
           [address, address.open]
         rescue Errno::EADDRINUSE
-          # A process of another container that has the same number.
+          # A process in another container has the same id.
           name = "#{Process.pid}-#{Random.urandom(4).unpack1("H*")}"
           retry
         end
@@ -130,7 +128,7 @@ module Profiler
         retry
       end
 
-      # Removes sockets without a listener. Keeps those of processes that are not visible here: these may be in another
+      # Removes sockets without a listener, but not those of processes that are invisible here, because they may be in another
       # container.
       def sweep
         sockets.each do |path|
@@ -148,7 +146,7 @@ module Profiler
         true
       end
 
-      # Returns whether it is a directory that its user alone, and root, can enter.
+      # Returns whether the path is a directory that only its owner and root can enter.
       def private?
         stat = File.lstat(@path)
         stat.directory? && stat.uid == @uid && (stat.mode & 0o077).zero?

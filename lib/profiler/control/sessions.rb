@@ -5,13 +5,13 @@ require_relative "traces"
 
 module Profiler
   class Control
-    # The sessions and traces that other processes began over the socket.
+    # The sessions and traces that clients of the control socket have started.
     class Sessions
-      # The largest number of concurrent sessions.
+      # The maximum number of concurrent sessions.
       MAX_SESSIONS = 16
       # Options whose values are Symbols.
       SYMBOLS = %i[mode engine threads gc].freeze
-      # Options that a request may have: those that need no object of this process.
+      # Options that a request may have. Others take objects of this process.
       OPTIONS = %i[mode interval frequency max_overhead every every_bytes threads labels static_labels depth engine gc ignore_gc timeline fibers spans
                    trim_path name metadata].freeze
       private_constant :MAX_SESSIONS, :SYMBOLS, :OPTIONS
@@ -23,12 +23,12 @@ module Profiler
       # @return [String]
       def self.error(message, fault = nil) = JSON.generate({ error: message, fault: fault&.to_a }.compact)
 
-      # @yieldparam connection [Integer] the client that has the process left
+      # @yieldparam connection [Integer] the client that detaches from the process
       def initialize(&on_detach)
         @on_detach = on_detach
         @last = 0
-        # The sessions, by number. Each may have a connection with which it ends. One that was stopped with +keep+ has its
-        # profile until a client forgets it, because the client may have failed to store it.
+        # The sessions by number. A session may be bound to a connection and end with it. One that was stopped with +keep+ retains
+        # its profile until a client forgets it, because the client may fail to store the profile.
         @running = {}
         @traces = Traces.new
       end
@@ -55,13 +55,13 @@ module Profiler
         [Sessions.error(e.message, OptionFault.of(e)), ""]
       end
 
-      # A client has gone: its sessions and traces end with it.
+      # Ends the sessions and traces of a client that has disconnected.
       def leave(connection)
         @traces.leave(connection)
         @running.select { |_number, it| it[:connection] == connection }.each_key { |number| @running.delete(number)[:session].discard }
       end
 
-      # Ends all sessions without their profiles, and all traces.
+      # Ends all sessions and traces, and discards their results.
       def discard
         @traces.discard
         @running.each_value { |it| it[:session].discard }
@@ -76,7 +76,7 @@ module Profiler
         end
       end
 
-      # Makes room by forgetting the oldest profile that was kept with +keep+.
+      # Starts a session. If there are too many, discards the oldest profile that was retained with +keep+.
       def start(request, connection)
         @running.delete(@running.find { |_, it| it.key?(:body) }&.first) if @running.size >= MAX_SESSIONS
         raise ArgumentError, "#{@running.size} sessions are running already" if @running.size >= MAX_SESSIONS
@@ -116,7 +116,7 @@ module Profiler
         with_body(number, body)
       end
 
-      # Forgets the profile of a session that was stopped. A running session continues.
+      # Discards the retained profile of a stopped session. A running session continues.
       def forget(request)
         number, it = find(request)
         raise ArgumentError, "session #{number} is running: stop it first" unless it.key?(:body)
@@ -130,7 +130,7 @@ module Profiler
         with_body(number, it[:body] || yield(it[:session]).to_pprof)
       end
 
-      # The session of that number, or the newest.
+      # Returns the session with the requested number, or else the newest.
       def find(request)
         number = request.fetch(:session) { @running.keys.last }
         it = @running[number]

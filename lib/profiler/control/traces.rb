@@ -4,23 +4,23 @@ require "json"
 
 module Profiler
   class Control
-    # The methods that other processes trace over the socket. A trace ends with the connection that began it.
+    # The traces that clients of the control socket have started. A trace ends when its client disconnects.
     class Traces
-      # The largest number of concurrent traces.
+      # The maximum number of concurrent traces.
       MAX_TRACES = 8
-      # The largest number of lines in one answer.
+      # The maximum number of lines in a response.
       MAX_LINES = 500
       private_constant :MAX_TRACES, :MAX_LINES
 
       def initialize
         @last = 0
-        # Traces and their connections, by number.
+        # The traces and their connections, by number.
         @running = {}
       end
 
-      # Begins a trace.
+      # Starts a trace.
       #
-      # @param request [Hash] +method+, and if it has them, the options of {Profiler.trace}
+      # @param request [Hash] +method+, and any of the options of {Profiler.trace}
       # @param connection [Integer]
       # @return [Hash] the number of the trace, the name of the method, and the labels that its condition asks for
       # @raise [ArgumentError, Error]
@@ -46,7 +46,7 @@ module Profiler
 
       # Ends a trace.
       #
-      # @return [String] its result as JSON, or as text of so many +columns+
+      # @return [String] the result as JSON, or as text that is +columns+ wide
       # @raise [ArgumentError] if there is no such trace
       def end(request)
         trace = find(request)
@@ -55,7 +55,7 @@ module Profiler
         request[:json] ? JSON.generate(trace.to_h) : trace.to_s(request[:columns].to_i.clamp(40, 1_000))
       end
 
-      # Ends the traces of a client that has gone.
+      # Ends the traces of a client that has disconnected.
       #
       # @param connection [Integer]
       def leave(connection)

@@ -1,20 +1,20 @@
 # frozen_string_literal: true
 
 module Profiler
-  # The losses of one kind: counted, and said on stderr. Nothing of that raises, whatever an app has made of +warn+ and of its
-  # errors.
+  # Counts the losses of one kind and reports them on stderr. Never raises, even if the app has redefined +warn+ or its errors
+  # raise again.
   #
   # Ruby 2 can read this file: see autoload.rb.
   class Losses
-    # The largest number of lines of one kind, because errors repeat.
+    # The maximum number of lines of one kind, because errors repeat.
     LINES = 20
-    # The largest number of characters of an error's message that are printed, because some messages inspect whole objects.
+    # The maximum number of characters that are printed of a message. Some messages inspect whole objects.
     LONGEST_REASON = 500
-    # The errors of writing a line. Where another thread raises one of these here, it is deferred until then.
+    # The errors that writing a line can raise. If another thread raises one of these here, it is deferred until the line is written.
     OF_WRITING = { SystemCallError => :never, IOError => :never, EncodingError => :never }.freeze
     # The errors of an app's own code.
     OF_APPS = { StandardError => :never }.freeze
-    # Characters that a terminal obeys, or that change the order of others. What a line quotes may come from anywhere.
+    # Control characters, and those that change the direction of text. A line may quote text from anywhere.
     OBEYED = /[[:cntrl:]\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/.freeze
     private_constant :LINES, :LONGEST_REASON, :OF_WRITING, :OBEYED
 
@@ -24,27 +24,27 @@ module Profiler
     attr_reader :error
 
     class << self
-      # Prints to the real stderr, whatever $stderr is, even with -W0.
+      # Prints a line to the original stderr, even if the app has replaced $stderr, and even with -W0.
       def say(line)
-        own(OF_WRITING, ->(_error) {}) { STDERR.puts("[profiler] #{harmless(line)}") } # closed, or nobody reads it: there is no other place to complain
+        own(OF_WRITING, ->(_error) {}) { STDERR.puts("[profiler] #{harmless(line)}") } # stderr is closed: there is no other place for a message
       end
 
-      # The text, of one line, with a question mark for each character that is none or that a terminal obeys.
+      # Returns the text as one line, with a question mark in place of each invalid or control character.
       #
       # @param text [String]
       # @return [String] in UTF-8
       def harmless(text)
         text = text.dup.force_encoding(Encoding::UTF_8) if [Encoding::BINARY, Encoding::US_ASCII].include?(text.encoding)
-        text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: "?").scrub("?").gsub(OBEYED) { "?" } # a second argument is asked for to_hash
+        text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: "?").scrub("?").gsub(OBEYED) { "?" } # gsub would call to_hash on a second argument
       end
 
-      # The first line of its message, if that is not too long. An app's own error can raise here again.
+      # Returns the first line of the error's message, cut if it is too long, or the class if the app's +message+ raises.
       def reason(error)
         own(OF_APPS, ->(_error) { error.class.to_s }) { error.message.to_s.lines.first.to_s.chomp[0, LONGEST_REASON] }
       end
 
-      # Runs the block, and rescues errors of these kinds that it raises itself. If another thread raises such an error here
-      # meanwhile, as Timeout does, it is raised after the block.
+      # Runs the block and rescues errors of these kinds, but only those that the block raises itself. An error that another thread
+      # raises here meanwhile, as Timeout does, is delivered after the block.
       #
       # @param kinds [Hash{Class => Symbol}] each is +:never+, as for +Thread.handle_interrupt+
       # @param otherwise [#call] called with a rescued error, whose value is then returned
@@ -60,14 +60,14 @@ module Profiler
       end
     end
 
-    # @param what [String] the begin of a line, as "a profile was lost"
+    # @param what [String] the start of each line, such as "a profile was lost"
     def initialize(what)
       @what = what
       @count = 0
       @said = {}
     end
 
-    # Counts a loss. The same one is said once.
+    # Counts a loss and reports it, unless the same one was reported before.
     def add(error)
       @count += 1
       @error = error
