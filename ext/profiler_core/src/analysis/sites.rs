@@ -53,6 +53,8 @@ impl Class {
             _ if is_profiler_code(function) => Self::Own,
             Origin::Cfunc | Origin::Synthetic => Self::Inner,
             _ if function.path.starts_with("<internal:") => Self::Inner,
+            // Before Ruby 3.3, the path of evaluated code does not tell whose it is; its caller does.
+            _ if function.path == "(eval)" => Self::Ruby,
             // Which lock it is, its caller tells.
             _ if function.name.starts_with("MonitorMixin#") => Self::Inner,
             Origin::App if !is_executable(function) => Self::App,
@@ -253,6 +255,19 @@ mod tests {
             &format!("{exe}; {build}; Liquid#x /g/gems/liquid-5.1/l.rb:1"),
         );
         assert_eq!(app_frames(&example.profile()), ["Jekyll::Site#process"]);
+    }
+
+    #[test]
+    fn evaluated_code_without_a_file_is_not_the_app_of_an_installed_tool() {
+        let mut it = Example::lasting_ms(1_000);
+        let run = "<main> /usr/bin/rubocop:5; RuboCop#run /g/gems/rubocop-1.5/r.rb:7";
+        it.wall(
+            MAIN,
+            State::Running,
+            900,
+            &format!("{run}; Racc::Parser#do_parse (eval):2; A#x /g/gems/a-1.0/a.rb:1"),
+        );
+        assert_eq!(app_frames(&it.profile()), ["RuboCop#run"]);
     }
 
     #[test]
