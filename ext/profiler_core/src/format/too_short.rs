@@ -43,7 +43,8 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
     let cpu = measured(SampleType::Cpu);
     let time_ns = profile.total().get(if cpu { SampleType::Cpu } else { SampleType::Wall });
     let noun = if cpu { "CPU time" } else { "wall clock time" };
-    let had = format!("only {} ({} of {noun})", counted(samples, "sample"), duration(time_ns));
+    let had = if samples == 0 { "no samples".into() } else { format!("only {}", counted(samples, "sample")) };
+    let had = format!("{had} ({} of {noun})", duration(time_ns));
     let with_cpu_ns = profile.meta.duration_ns.saturating_sub(profile.stats.run_delay_ns);
     let enough_ns = time_ns.max(FEW_SAMPLES.saturating_mul(requested_ns));
     let elsewhere = cpu && !measured(SampleType::Wall) && with_cpu_ns / 2 > enough_ns;
@@ -60,7 +61,8 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
         None if coarse => "samples are less frequent here than requested, so run longer".into(),
         None => "repeat the work many times, or run longer".into(),
     };
-    Some(TooShort { sentence: format!("{had}, too few to rely on: {advice}"), interval_ns })
+    let trust = if samples == 0 { "" } else { ", too few to rely on" };
+    Some(TooShort { sentence: format!("{had}{trust}: {advice}"), interval_ns })
 }
 
 /// Returns whether threads mostly waited, in a profile that was long enough for samples of a running thread.
@@ -126,7 +128,7 @@ mod tests {
         assert_eq!(nothing.interval_ns, None);
         assert_eq!(
             nothing.sentence,
-            "only 0 samples (400 us of CPU time), too few to rely on: most of the time it was not running, and mode wall shows why"
+            "no samples (400 us of CPU time): most of the time it was not running, and mode wall shows why"
         );
         assert_eq!(of(15, 60_000_000, 60_000_000).interval_ns, None, "the kernel's own tick");
         assert_eq!(advice(20, 20_000_000, 20_000_000), None);

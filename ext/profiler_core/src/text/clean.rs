@@ -8,7 +8,7 @@ use std::borrow::Cow;
 pub fn is_harmful(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
-        || matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+        || matches!(letter, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns `text` on one line and harmless: each harmful character becomes a space, and spaces at the ends
@@ -30,6 +30,7 @@ mod tests {
     fn clean_text_is_one_harmless_line() {
         assert_eq!(clean(" Foo#b\nar\u{1b}[31m "), "Foo#b ar [31m");
         assert_eq!(clean("a\u{202e}b\u{ffff}"), "a b");
+        assert_eq!(clean("a\u{61c}b"), "a b");
         assert_eq!(clean("Größe#長さ"), "Größe#長さ");
     }
 }

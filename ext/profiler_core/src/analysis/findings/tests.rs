@@ -248,6 +248,9 @@ fn few_samples_and_losses_limit_trust() {
     assert_eq!(found(&profile)[1].1, "few samples: 50, so small shares are chance");
     profile.stats.counts.dropped_full = 9;
     assert!(found(&profile)[1].1.starts_with("few samples"));
+    let mut none = profile.clone();
+    none.samples.iter_mut().for_each(|it| it.weights.set(SampleType::Samples, 0));
+    assert!(!found(&none).iter().any(|it| it.1.starts_with("few samples")), "there are no shares to trust");
     profile.stats.counts.dropped_full = 10;
     assert_eq!(
         found(&profile)[1].1,

@@ -16,7 +16,7 @@ const FEW_SAMPLES: u64 = 200;
 const COARSE: u64 = 4;
 
 /// Finds the first of these limits that applies: many ticks were lost, the interval is coarse, or samples are
-/// few.
+/// few. A profile without samples has no shares to trust, and its header says so.
 pub(super) fn find(profile: &Profile) -> Option<Finding> {
     let counts = &profile.stats.counts;
     let (dropped, samples) = (counts.dropped(), samples_of_code(profile));
@@ -30,7 +30,9 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     } else if requested_ns > 0 && effective_ns > requested_ns.saturating_mul(COARSE) {
         let (requested, effective) = (round_duration(requested_ns), duration(effective_ns));
         (effective_ns, format!("coarse: one sample per {effective}, {requested} requested"))
-    } else if let Some(samples) = samples.filter(|it| requested_ns > 0 && *it < FEW_SAMPLES && is_counted) {
+    } else if let Some(samples) =
+        samples.filter(|it| requested_ns > 0 && (1..FEW_SAMPLES).contains(it) && is_counted)
+    {
         (samples, format!("few samples: {}, so small shares are chance", count(samples)))
     } else {
         return None;
