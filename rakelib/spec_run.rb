@@ -6,10 +6,10 @@ require_relative "job_queue"
 # Runs all specs: each file in a process of its own, several at once. Then it runs the examples that compare with clocks
 # (+:timed+), one after another, while nothing else runs. It ends with one summary, in RSpec's own words.
 #
-# The specs that run at once make the machine busy, beside a compiler that shares it. So up to {MOST_AGAIN} of their examples that
+# The specs that run at once make the machine busy, beside a compiler that shares it. So up to {MAX_AGAIN} of their examples that
 # failed run again, alone, and that is printed. None does whose child died, and none with SPEC_STRICT=1.
 class SpecRun
-  MOST_AGAIN = 10
+  MAX_AGAIN = 10
   DEATH = /\[BUG\]|SIG(SEGV|ABRT|BUS|ILL)|panicked/.freeze
   STATUS = ".rspec_status" # RSpec keeps there what each example took
   UNKNOWN = 0.8 # seconds of an example that has not run yet
@@ -59,7 +59,7 @@ class SpecRun
   def again(failed)
     examples = @examples.select { |example| example["status"] == "failed" }
     lasting = examples.any? { |example| example.dig("exception", "message").to_s.match?(DEATH) }
-    return failed if ENV["SPEC_STRICT"] == "1" || examples.empty? || examples.size > MOST_AGAIN || lasting
+    return failed if ENV["SPEC_STRICT"] == "1" || examples.empty? || examples.size > MAX_AGAIN || lasting
 
     ids = examples.map { |example| example["id"] }
     @output.puts "#{count(ids.size, "example")} again, alone"

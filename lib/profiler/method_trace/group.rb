@@ -9,8 +9,8 @@ module Profiler
     # the others continue. Percentiles are exact up to 8,192 calls of a method.
     class Group
       # The largest number of methods.
-      MOST = 100
-      private_constant :MOST
+      MAX_METHODS = 100
+      private_constant :MAX_METHODS
 
       # @param pattern [String]
       # @return [Group]
@@ -22,8 +22,8 @@ module Profiler
         targets = found.reject { |target| MethodTrace.hindrance(target, log) }
         raise ArgumentError, "#{pattern.inspect} stands for #{left_out + found.size} methods, none of which can be traced" if targets.empty?
 
-        if targets.size > MOST
-          raise ArgumentError, "#{pattern.inspect} stands for #{targets.size} methods (allowed: #{MOST}): name fewer, as in \"Order#find_*\""
+        if targets.size > MAX_METHODS
+          raise ArgumentError, "#{pattern.inspect} stands for #{targets.size} methods (allowed: #{MAX_METHODS}): name fewer, as in \"Order#find_*\""
         end
 
         group = new(pattern, left_out + found.size - targets.size)

@@ -26,8 +26,8 @@ module Profiler
     # microseconds a call, which count as overhead of the trace.
     class Log
       # The largest numbers of lines that are kept, and that are written in a second.
-      MOST = 1_000
-      A_SECOND = 100
+      MAX_LINES = 1_000
+      MAX_LINES_PER_SECOND = 100
       # The name by which the content of a result is requested.
       RESULT = "result"
       CALLER = Kernel.instance_method(:caller_locations)
@@ -35,7 +35,7 @@ module Profiler
       Begun = Struct.new(:arguments, :asked, :steps)
       # The largest file whose lines are shown, in bytes.
       LARGEST = 1 << 22
-      private_constant :MOST, :A_SECOND, :RESULT, :CALLER, :Begun, :LARGEST
+      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :CALLER, :Begun, :LARGEST
 
       # The options that a log has, with their defaults.
       DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false, save: false }.freeze
@@ -219,14 +219,14 @@ module Profiler
       end
 
       def write(lines)
-        @lines.shift([@lines.size + lines.size - MOST, 0].max)
+        @lines.shift([@lines.size + lines.size - MAX_LINES, 0].max)
         @lines.concat(lines)
       end
 
       def too_many?
         second = clock / 1_000_000_000
         @second, @in_second = second, 0 if second != @second
-        @dropped += 1 if (over = (@in_second += 1) > A_SECOND)
+        @dropped += 1 if (over = (@in_second += 1) > MAX_LINES_PER_SECOND)
         over
       end
 

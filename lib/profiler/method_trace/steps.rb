@@ -7,13 +7,13 @@ module Profiler
     # A line's time lasts until the next one begins, without that of the hooks, and includes all that the line called.
     class Steps
       # The largest number of lines that are listed. Those that follow are added up by line.
-      MOST = 100
+      MAX_STEPS = 100
       # The width of a line's source.
       WIDTH = 44
       EQUAL = BasicObject.instance_method(:equal?)
       # A variable that has no value yet.
       NONE = Object.new.freeze
-      private_constant :MOST, :WIDTH, :EQUAL, :NONE
+      private_constant :MAX_STEPS, :WIDTH, :EQUAL, :NONE
 
       # A line that ran: its number, its time in ns, and as text the variables that it changed.
       Step = Struct.new(:number, :ns, :changes)
@@ -47,7 +47,7 @@ module Profiler
 
         @last = nil
         step.ns = now - @resumed
-        return @steps << step.tap { step.changes = changes } if @steps.size < MOST
+        return @steps << step.tap { step.changes = changes } if @steps.size < MAX_STEPS
 
         sum = @rest[step.number]
         sum[0] += 1
@@ -62,7 +62,7 @@ module Profiler
       def lines(source)
         listed = @steps.map { |step| line(step.number, Facts.text(step.ns), source, step.changes.join(", ")) }
         rest = @rest.map { |number, (count, ns)| line(number, Facts.text(ns), source, "#{count} times more") }
-        rest.any? ? [*listed, "        and after these #{MOST} lines, by line:", *rest] : listed
+        rest.any? ? [*listed, "        and after these #{MAX_STEPS} lines, by line:", *rest] : listed
       end
 
       private

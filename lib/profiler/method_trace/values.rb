@@ -11,7 +11,7 @@ module Profiler
       SECRET = /passw|passphrase|secret|token|credential|api_?key|private_?key|\bkey\b|crypt|salt|certificate|\botp\b|\bssn\b|\bcvv\b|\bcvc\b|auth|session|cookie/i.freeze
       # The bytes that are shown of a String, the elements of an Array or Hash, how deep they are shown, and the bytes of all.
       LONGEST = 60
-      MOST = 5
+      MAX_ELEMENTS = 5
       DEEPEST = 2
       LONGEST_LINE = 400
       # Ruby's own methods, even if an app has replaced them for its classes.
@@ -23,7 +23,7 @@ module Profiler
       ARRAY_SLICE = Array.instance_method(:slice)
       HASH_SIZE = Hash.instance_method(:size)
       EACH_PAIR = Hash.instance_method(:each_pair)
-      private_constant :LONGEST, :MOST, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :DUMP, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR
+      private_constant :LONGEST, :MAX_ELEMENTS, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :DUMP, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR
 
       # @param shown [Array<String>] the names whose values are shown
       # @raise [ArgumentError] if one of these is a secret
@@ -94,8 +94,8 @@ module Profiler
 
       def elements(value, depth)
         size = ARRAY_SIZE.bind_call(value)
-        shown = ARRAY_SLICE.bind_call(value, 0, MOST).map { |element| content(element, depth - 1) }
-        "[#{[*shown, *("#{size - MOST} more" if size > MOST)].join(", ")}]"
+        shown = ARRAY_SLICE.bind_call(value, 0, MAX_ELEMENTS).map { |element| content(element, depth - 1) }
+        "[#{[*shown, *("#{size - MAX_ELEMENTS} more" if size > MAX_ELEMENTS)].join(", ")}]"
       end
 
       def pairs(value, depth)
@@ -103,9 +103,9 @@ module Profiler
         shown = []
         EACH_PAIR.bind_call(value) do |key, element|
           shown << pair(key, element, depth - 1)
-          break if shown.size == MOST
+          break if shown.size == MAX_ELEMENTS
         end
-        "{#{[*shown, *("#{size - MOST} more" if size > MOST)].join(", ")}}"
+        "{#{[*shown, *("#{size - MAX_ELEMENTS} more" if size > MAX_ELEMENTS)].join(", ")}}"
       end
 
       def pair(key, element, depth)

@@ -1,7 +1,7 @@
 //! The durations of the calls of a method: each one, or from a certain number on, their distribution.
 
 /// The largest number of durations that are kept one by one, unless fewer are requested: 1 MB.
-const MOST_EXACT: usize = 1 << 17;
+const MAX_EXACT: usize = 1 << 17;
 /// The number of buckets in each power of two. The middle of a bucket is at most 0.4 % off.
 const PARTS: u64 = 128;
 /// The power of two below which each nanosecond has a bucket of its own.
@@ -35,7 +35,7 @@ pub struct Bucket {
 
 impl Default for Durations {
     fn default() -> Self {
-        Self::exact_up_to(MOST_EXACT)
+        Self::exact_up_to(MAX_EXACT)
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
             let mut state = seed | 1;
             let mut all: Vec<u64> = Vec::new();
             let mut durations = Durations::default();
-            for _ in 0..=MOST_EXACT {
+            for _ in 0..=MAX_EXACT {
                 state ^= state << 13;
                 state ^= state >> 7;
                 state ^= state << 17;

@@ -4,7 +4,7 @@ use super::{End, OpenCall};
 use crate::record::WallTimes;
 
 /// The largest number of fibers whose newest call is kept.
-const MOST: usize = 64;
+const MAX_FIBERS: usize = 64;
 
 /// A call that has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct FinishedCalls {
 
 impl Default for FinishedCalls {
     fn default() -> Self {
-        Self { calls: Vec::with_capacity(MOST) }
+        Self { calls: Vec::with_capacity(MAX_FIBERS) }
     }
 }
 
@@ -38,7 +38,7 @@ impl FinishedCalls {
     /// Keeps a call that ended at these clocks. The oldest call gives way if there are too many. Never allocates.
     pub fn add(&mut self, call: &OpenCall, now_ns: u64, walls: &WallTimes, end: End) {
         self.take(call.fiber);
-        if self.calls.len() == MOST {
+        if self.calls.len() == MAX_FIBERS {
             self.calls.remove(0);
         }
         let mut parts = WallTimes::default();
@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn the_oldest_gives_way_without_growing() {
         let mut calls = FinishedCalls::default();
-        for fiber in 0..=MOST as u64 {
+        for fiber in 0..=MAX_FIBERS as u64 {
             calls.add(&call(fiber, 0), 1, &WallTimes::default(), End::Raised(0));
         }
-        assert_eq!((calls.of(0), calls.calls.len(), calls.calls.capacity()), (None, MOST, MOST));
+        assert_eq!((calls.of(0), calls.calls.len(), calls.calls.capacity()), (None, MAX_FIBERS, MAX_FIBERS));
     }
 }

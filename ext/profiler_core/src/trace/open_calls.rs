@@ -3,7 +3,7 @@
 use crate::record::WallTimes;
 
 /// The largest number of calls that can be open at once, unless fewer are requested.
-const MOST: usize = 1 << 14;
+const MAX_OPEN: usize = 1 << 14;
 
 /// A call that has begun.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub struct OpenCalls {
 
 impl Default for OpenCalls {
     fn default() -> Self {
-        Self::with_room_for(MOST)
+        Self::with_room_for(MAX_OPEN)
     }
 }
 
@@ -105,8 +105,8 @@ mod tests {
     #[test]
     fn too_many_calls_are_refused_without_growing() {
         let mut calls = OpenCalls::default();
-        assert!((0..MOST as u64).all(|ns| calls.enter(call(1, ns))));
+        assert!((0..MAX_OPEN as u64).all(|ns| calls.enter(call(1, ns))));
         assert!(!calls.enter(call(1, 0)));
-        assert_eq!(calls.calls.capacity(), MOST);
+        assert_eq!(calls.calls.capacity(), MAX_OPEN);
     }
 }

@@ -4,8 +4,8 @@ use super::{Durations, OpenCall};
 use crate::record::WallTimes;
 
 /// The largest number of callers, and of classes, that are told apart.
-const MOST_CALLERS: usize = 256;
-const MOST_CLASSES: usize = 64;
+const MAX_CALLERS: usize = 256;
+const MAX_CLASSES: usize = 64;
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +42,9 @@ pub struct Tally {
     callers: Vec<CallerSum>,
     results: Vec<(u64, u64)>,
     exceptions: Vec<(u64, u64)>,
-    /// The number of calls from callers beyond the first [`MOST_CALLERS`].
+    /// The number of calls from callers beyond the first [`MAX_CALLERS`].
     other_callers: u64,
-    /// The number of calls that ended with a class beyond the first [`MOST_CLASSES`] of its kind.
+    /// The number of calls that ended with a class beyond the first [`MAX_CLASSES`] of its kind.
     other_classes: u64,
 }
 
@@ -63,9 +63,9 @@ impl Tally {
             parts: WallTimes::default(),
             raised: 0,
             began_before: 0,
-            callers: Vec::with_capacity(MOST_CALLERS),
-            results: Vec::with_capacity(MOST_CLASSES),
-            exceptions: Vec::with_capacity(MOST_CLASSES),
+            callers: Vec::with_capacity(MAX_CALLERS),
+            results: Vec::with_capacity(MAX_CLASSES),
+            exceptions: Vec::with_capacity(MAX_CLASSES),
             other_callers: 0,
             other_classes: 0,
         }
@@ -86,7 +86,7 @@ impl Tally {
         };
         if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == class) {
             *count += 1;
-        } else if counts.len() < MOST_CLASSES {
+        } else if counts.len() < MAX_CLASSES {
             counts.push((class, 1));
         } else {
             self.other_classes += 1;
@@ -106,7 +106,7 @@ impl Tally {
             {
                 self.callers.swap(place - 1, place);
             }
-        } else if self.callers.len() < MOST_CALLERS {
+        } else if self.callers.len() < MAX_CALLERS {
             self.callers.push(CallerSum { caller, calls: 1, total_ns: ns });
         } else {
             self.other_callers += 1;
@@ -182,6 +182,6 @@ mod tests {
             tally.results().iter().map(|(_, count)| count).sum::<u64>() + tally.other_classes(),
             1_000
         );
-        assert_eq!((callers.len(), tally.callers.capacity()), (MOST_CALLERS, MOST_CALLERS));
+        assert_eq!((callers.len(), tally.callers.capacity()), (MAX_CALLERS, MAX_CALLERS));
     }
 }
