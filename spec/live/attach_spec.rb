@@ -115,10 +115,10 @@ RSpec.describe "profiler attach" do
   end
 
   it "withdraws from a process that runs no Ruby code" do
-    plain("sleep 2; $stdout.sync = true; (3**19_000_000).to_s.size") do |pid|
+    plain("sleep 2; $stdout.sync = true; (3**19_000_000).to_s.size; sleep") do |pid|
       sleep 2.5
       result = profiler_child("attach", "--wait", "1", pid.to_s)
-      # On a fast machine it had ended, or ends while the profiler is loaded; on a slow one it had not begun.
+      # On a fast machine it had ended to compute, or ends that while the profiler is loaded; on a slow one it had not begun.
       next if result.code.zero? || result.err.match?(/it has begun to load the profiler|the thread that loads the profiler was ended/)
 
       expect(result.err).to match(/it did not answer in 1 s, as no Ruby code runs in it .* the request was withdrawn/)
