@@ -26,12 +26,19 @@ module Profiler
       # @return [MethodTrace, Group]
       # @see Profiler.trace
       # @api private
-      def open(method, **options, &block)
+      def open(method, **options)
         trace = nil
         Thread.handle_interrupt(Object => :never) { trace = self.begin(method, **options) }
-        opened = block ? trace.during(&block) : trace
+        if block_given?
+          begin
+            trace.value = yield
+          ensure
+            trace.stop
+          end
+        end
+        opened = trace
       ensure
-        trace&.stop if block || !opened
+        trace&.stop if block_given? || !opened # again, as an exception may have come just before the first stop
       end
 
       # @return [MethodTrace, Group]
@@ -99,7 +106,7 @@ module Profiler
     attr_reader :name
 
     # @return what the block of {Profiler.trace} returned
-    attr_reader :value
+    attr_accessor :value
 
     # @api private
     def initialize(target, limit, max_overhead, log, size, sibling)
@@ -132,16 +139,6 @@ module Profiler
     # @api private
     # @return [RubyVM::InstructionSequence] the code of the method
     def code = @target.code
-
-    # Ends the trace after the block.
-    #
-    # @api private
-    def during
-      @value = yield
-      self
-    ensure
-      stop
-    end
 
     # Ends the trace. The method then runs as it did before. A no-op if the trace is over.
     #

@@ -40,7 +40,7 @@ module Profiler
       attr_reader :traces
 
       # @return what the block of {Profiler.trace} returned
-      attr_reader :value
+      attr_accessor :value
 
       # @api private
       def initialize(pattern, left_out)
@@ -53,16 +53,6 @@ module Profiler
       #
       # @api private
       def add(target, **options) = @traces << MethodTrace.of(target, sibling: @traces.first, **options)
-
-      # Ends the traces after the block.
-      #
-      # @api private
-      def during
-        @value = yield
-        self
-      ensure
-        stop
-      end
 
       # Ends the traces. The methods then run as they did before.
       #

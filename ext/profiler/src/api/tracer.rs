@@ -296,7 +296,11 @@ impl Copied {
         let percentiles = durations.percentiles_ns(&PERCENTS.map(|(_, percent)| percent)).unwrap_or_default();
         let ended = sums.ended.map(|why| match why {
             Ended::Calls => "it had as many calls as requested".into(),
-            Ended::Overhead => format!("it took more than {}% of a core", 100.0 * sums.limits.overhead),
+            Ended::Overhead => {
+                let who = if sums.limits.group.size > 1 { "all traces together" } else { "it" };
+                let share = (sums.limits.overhead * 1e4).round() / 100.0;
+                format!("{who} took more than {share}% of a core")
+            }
             Ended::Depth => "too many calls were open at once, as in a deep recursion".into(),
         });
         let summary = Summary {

@@ -19,8 +19,6 @@ const CHECK_EVERY: u64 = 256;
 const MEASURE_EVERY: u64 = 16;
 /// The longest time of the hook that counts, ns. If it takes longer, its thread lost the CPU meanwhile.
 const LONGEST_NS: u64 = 10_000;
-/// The time from which on the overhead is judged, ns.
-const JUDGED_FROM_NS: u64 = 100_000_000;
 
 /// Adds an event to the sums of the trace.
 ///
@@ -70,7 +68,7 @@ fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
         let took_ns = clock::monotonic_ns().saturating_sub(now_ns);
         sums.took(MEASURE_EVERY * took_ns.min(LONGEST_NS));
     }
-    if sums.events % CHECK_EVERY == 0 && exceeds_overhead(sums) {
+    if sums.events % CHECK_EVERY == 0 && sums.exceeds_overhead() {
         sums.ended = Some(Ended::Overhead);
     }
     if sums.ended.is_some() {
@@ -105,7 +103,7 @@ pub(crate) fn logged(sums: &mut Sums, fiber: u64, took_ns: u64, is_last: bool) -
     if sums.ended_ns == 0 {
         if is_last {
             sums.ended = Some(Ended::Calls);
-        } else if exceeds_overhead(sums) {
+        } else if sums.exceeds_overhead() {
             sums.ended = Some(Ended::Overhead);
         }
         if sums.ended.is_some() {
@@ -174,11 +172,6 @@ fn end_of(sums: &Sums, call: &OpenCall, object: u64) -> End {
     }
     // SAFETY: the GVL is held, and an object that is being returned is live.
     End::Returned(unsafe { modules::class_of(object) })
-}
-
-fn exceeds_overhead(sums: &Sums) -> bool {
-    let elapsed_ns = clock::monotonic_ns().saturating_sub(sums.began_ns);
-    elapsed_ns >= JUDGED_FROM_NS && sums.exceed_overhead(elapsed_ns)
 }
 
 /// Returns the wall clocks of the running thread, which are all 0 if they are not measured.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use profiler_core::trace::{Durations, FinishedCalls, OpenCalls, Tally};
 
+use crate::sys::clock;
+
 /// Why a trace has ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -28,6 +30,8 @@ pub(crate) struct Limits {
     pub(crate) group: Group,
 }
 
+/// The time from which on the overhead is judged, ns.
+const JUDGED_FROM_NS: u64 = 100_000_000;
 /// The number of durations that each trace of a group keeps one by one, and of its open calls. A group of a hundred thus
 /// takes 23 MB.
 const EXACT_IN_GROUP: usize = 1 << 13;
@@ -103,10 +107,13 @@ impl Sums {
 
     /// Returns whether the group takes more than its limit, and this trace more than an equal part of it. So those that
     /// take the most end, and the others continue.
-    pub(crate) fn exceed_overhead(&self, elapsed_ns: u64) -> bool {
+    pub(crate) fn exceeds_overhead(&self) -> bool {
+        let elapsed_ns = clock::monotonic_ns().saturating_sub(self.began_ns);
         let limit_ns = self.limits.overhead * elapsed_ns as f64;
         let Group { size, own_ns } = &self.limits.group;
-        own_ns.load(Ordering::Relaxed) as f64 > limit_ns && self.own_ns as f64 * *size as f64 > limit_ns
+        elapsed_ns >= JUDGED_FROM_NS
+            && own_ns.load(Ordering::Relaxed) as f64 > limit_ns
+            && self.own_ns as f64 * *size as f64 > limit_ns
     }
 }
 
