@@ -8,7 +8,7 @@ require "fileutils"
 # died is never retried. With SPEC_STRICT=1 nothing is.
 module Timed
   STRICT = ENV["SPEC_STRICT"] == "1"
-  TIMES = 2
+  TIMES = 4
   MAX_RETRIED = 10
   DEATH = /\[BUG\]|SIG(SEGV|ABRT|BUS|ILL)|panicked/.freeze
 
