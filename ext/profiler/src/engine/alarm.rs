@@ -91,9 +91,16 @@ pub(super) fn wait(look_ns: u64, runs: impl Fn() -> bool) {
     LOOKED_NS.store(clock::monotonic_ns(), Ordering::Relaxed);
 }
 
-/// Lets the alarm ring now. For a caller that changes what the ticker does.
-pub(super) fn ring() {
-    set_timer(1);
+/// Adapts a wait of the ticker to the sessions that run from now on. `look_ns` is the mean time between two
+/// polls; `None` if the ticker has to do more than poll.
+///
+/// If the ticker waits for polls as far apart as before, it is not woken, which would take longer than all
+/// else at the start of a session. The caller has the GVL.
+pub(super) fn adapt(look_ns: Option<u64>) {
+    match look_ns {
+        Some(look_ns) if look_ns == LOOK_NS.load(Ordering::Relaxed) => thread_runs(clock::monotonic_ns()),
+        _ => set_timer(1), // rings now
+    }
 }
 
 /// Clears the alarm, and takes its signal if it has rung already.

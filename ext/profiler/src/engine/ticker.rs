@@ -109,12 +109,15 @@ pub(crate) fn arm(interval_ns: u64, look_ns: u64) -> Result<(), i32> {
         INTERVAL_NS.store(0, Ordering::Relaxed); // or the next call would assume that it ticks
         failure.raw_os_error().unwrap_or(::libc::EAGAIN)
     };
+    if interval_ns == 0 {
+        return Ok(()); // it parks when it wakes: waking it takes longer than the rest of a stop
+    }
     if let Some(thread) = thread() {
         thread.unpark();
         if !setitimer::is_ours() {
-            alarm::ring();
+            alarm::adapt(Some(look_ns).filter(|_| only_looks(look_ns)));
         }
-    } else if interval_ns > 0 {
+    } else {
         let spawned = sigprof::without_signals(|| Builder::new().name("profiler tick".into()).spawn(work));
         let thread = spawned.map_err(no_thread)?.thread().clone();
         // Hidden from LLVM 19, which turns a pointer that is stored once into a bit, and then refuses to load
@@ -196,7 +199,7 @@ fn work() {
             continue;
         }
         let look_ns = LOOK_NS.load(Ordering::Relaxed);
-        let only_looks = look_ns > 0 && !IS_ENGINE.load(Ordering::Relaxed);
+        let only_looks = only_looks(look_ns);
         if only_looks && alarm::exists() && !setitimer::is_ours() {
             alarm::wait(look_ns, || threads::gvl_holder::running().is_some());
             let _round = Round::begin();
@@ -257,6 +260,11 @@ fn work() {
             add(&hub.counters.overrun, missed);
         }
     }
+}
+
+/// Returns whether the ticker only polls for blocks, if the mean time between two polls is `look_ns`.
+fn only_looks(look_ns: u64) -> bool {
+    look_ns > 0 && !IS_ENGINE.load(Ordering::Relaxed)
 }
 
 /// Returns whether ticks and polls are wanted: no session has stopped them since the round began.
