@@ -23,12 +23,18 @@ module Profiler
     private_constant :TROUBLE
 
     @hooked = {}
+    # How many files were loaded when it last looked for libraries, with test frameworks and without.
+    @looked_at = {}
 
     class << self
-      # Hooks into the libraries that are loaded.
+      # Hooks into the libraries that are loaded. Does nothing, and allocates no object, if no file was loaded since the last time.
       #
       # @param tests [Boolean] whether to hook into test frameworks as well
       def install(tests: true)
+        files = $LOADED_FEATURES.size
+        return if @looked_at[tests] == files
+
+        @looked_at[tests] = files
         APPS.each { |path, name| hook(path, name) }
         TESTS.each { |path, name| hook(path, name) } if tests
         nil
@@ -39,19 +45,14 @@ module Profiler
       # down running code.
       def watch
         install
-        @features = $LOADED_FEATURES.size
         @watch ||= TracePoint.new(:script_compiled) { look_again }
         @watch.enable
       end
 
       private
 
-      # Evaluated code is compiled too. No file was loaded then, and this allocates no object.
+      # Evaluated code is compiled too, but no file was loaded then.
       def look_again
-        features = $LOADED_FEATURES.size
-        return if features == @features
-
-        @features = features
         install
         @watch.disable if @hooked.count { |_, done| done } == APPS.size + TESTS.size
       end
@@ -63,8 +64,10 @@ module Profiler
         @hooked[name] = true
         Losses.own(TROUBLE, ->(error) { Losses.say("work of #{name} has no labels: #{error.class}: #{Losses.reason(error)}") }) do
           @hooked[name] = const_get(name).hook(owner) != LATER
+          @looked_at.clear unless @hooked[name]
         rescue ThreadError
           @hooked[name] = false # a trap cannot load files: the next session tries again
+          @looked_at.clear
         end
       end
 
