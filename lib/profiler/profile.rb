@@ -231,10 +231,12 @@ module Profiler
     # @param hide [Regexp, String, nil] hide matching functions; their weight is added to their callers'
     # @param app_only [Boolean] hide functions of gems, of Ruby and in C from stacks
     # @param thread [Regexp, String, Integer, nil] only threads of that name, or native id
+    # @param during [Regexp, String, nil] only what a thread did in a marker of that name; needs a timeline
+    # @param over [Numeric, nil] of these, only markers that took longer than so many seconds
     # @return [Profile] a new one; a note in its header names the part
-    # @raise [ArgumentError] if no function matches +focus+, or no thread matches
-    def filter(focus: nil, ignore: nil, hide: nil, app_only: false, thread: nil)
-      Analysis.filter(self, { focus: focus, ignore: ignore, hide: hide }.compact, thread, app_only)
+    # @raise [ArgumentError] if no function matches +focus+, or no thread or marker matches
+    def filter(focus: nil, ignore: nil, hide: nil, app_only: false, thread: nil, during: nil, over: nil)
+      Analysis.filter(self, { focus: focus, ignore: ignore, hide: hide }.compact, thread, app_only, during, over)
     end
 
     # Returns the call tree.

@@ -17,12 +17,18 @@ module Profiler
         parser.on("--ignore RE", "leave out stacks with a matching function") { |text| filters[:ignore] = pattern("--ignore", text) }
         parser.on("--hide RE", "hide matching functions; their weight is added to their callers'") { |text| filters[:hide] = pattern("--hide", text) }
         parser.on("--app-only", "hide functions of gems, of Ruby and in C") { filters[:app_only] = true }
+        parser.on("--during RE", "only what threads did in markers whose name matches RE; needs a timeline") { |text| filters[:during] = pattern("--during", text) }
+        parser.on("--over DURATION", "with --during, only markers that took longer, such as 200ms or 1.5s") { |text| filters[:over] = duration("--over", text) }
         trim_option(parser)
         gc_option(parser)
       end
 
       # Styles of a picture, in the help.
       STYLES = "style of a picture: icicle (default), flame, reverse (callers of the heaviest functions) or flamechart (ordered by time; needs a timeline)"
+
+      # The units of a duration: how many there are in a second.
+      UNITS = { "us" => 1e6, "ms" => 1e3, "s" => 1 }.freeze
+      private_constant :UNITS
 
       def idle_option(parser)
         parser.on("--idle", "include the waits of idle threads, which wall clock time leaves out by default") { @idle = true }
@@ -44,6 +50,14 @@ module Profiler
         Regexp.new(CLI.text(text))
       rescue RegexpError => e
         raise UsageError, "#{option} #{text.inspect} is not a regular expression: #{e.message}"
+      end
+
+      # @return [Float] seconds
+      def duration(option, text)
+        number, unit = text.match(/\A(\d+(?:\.\d+)?)(us|ms|s)\z/)&.captures
+        raise UsageError, "#{option} #{text.inspect} is not a duration (allowed: such as 500us, 200ms or 1.5s)" unless number
+
+        Float(number) / UNITS.fetch(unit)
       end
 
       # @return [Profile] the selected part of the file

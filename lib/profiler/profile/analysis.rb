@@ -12,14 +12,15 @@ module Profiler
 
       class << self
         # Implements {Profile#filter}.
-        def filter(profile, patterns, thread, app_only)
+        def filter(profile, patterns, thread, app_only, during, over)
           ids = patterns.to_h { |name, pattern| [name, functions_like(profile, pattern, none: name != :focus)] }
           threads = thread && threads_like(profile, thread)
-          criteria = patterns.merge({ thread: thread, app_only: app_only || nil }.compact)
+          markers = markers_like(profile, during, over) if during || over
+          criteria = patterns.merge({ thread: thread, app_only: app_only || nil, during: during, over: over }.compact)
           return profile if criteria.empty?
 
-          note = criteria.map { |name, value| value == true ? name.to_s.tr("_", " ") : "#{name} #{value.inspect}" }.join(", ")
-          Native.filter(profile, { **ids, threads: threads, app_only: app_only ? true : false, note: "only a part, #{note}" })
+          note = criteria.map { |name, value| note_of(name, value) }.join(", ")
+          Native.filter(profile, { **ids, threads: threads, markers: markers, app_only: app_only ? true : false, note: "only a part, #{note}" })
         end
 
         # Implements {Profile#tree}.
@@ -93,6 +94,42 @@ module Profiler
 
           there = threads.map { |id, name| "#{name.inspect} (#{id})" }.uniq.first(20).join(", ")
           raise ArgumentError, "no thread matches #{pattern.inspect} (there are #{there})"
+        end
+
+        def note_of(name, value)
+          case name
+          when :app_only then "app only"
+          when :over then "over #{seconds(value)}"
+          else "#{name} #{value.inspect}"
+          end
+        end
+
+        # The places of the markers that match and took longer than +over+ seconds.
+        def markers_like(profile, pattern, over)
+          raise ArgumentError, "over: is for markers, so it needs during:" unless pattern
+          unless over.nil? || (over.is_a?(Numeric) && over.real? && over >= 0)
+            raise ArgumentError, "over: #{over.inspect} is not a duration (allowed: seconds from 0 on)"
+          end
+          raise ArgumentError, "during: the profile has no timeline (record with --timeline or timeline: true)" unless profile.timeline
+
+          by = pattern_of(pattern)
+          markers = profile.markers
+          found = markers.each_index.select { |place| markers[place].name.match?(by) }
+          raise ArgumentError, "no marker matches #{pattern.inspect}#{there(markers)}" if found.empty?
+          return found unless over
+
+          longer = found.select { |place| markers[place].duration > over * 1e9 }
+          return longer if longer.any?
+
+          longest = found.map { |place| markers[place].duration }.max
+          raise ArgumentError, "no marker that matches #{pattern.inspect} took longer than #{seconds(over)} (the longest took #{seconds(longest / 1e9)})"
+        end
+
+        def seconds(number) = Native.amount("wall", (number * 1e9).round)
+
+        def there(markers)
+          names = markers.map { |marker| marker.name.inspect }.uniq.first(20)
+          names.any? ? " (there are #{names.join(", ")})" : " (there are none)"
         end
 
         def pattern_of(pattern)

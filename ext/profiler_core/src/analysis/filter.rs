@@ -1,7 +1,8 @@
-//! A part of a profile: some threads, stacks with or without some function, and stacks with some functions
-//! removed.
+//! A part of a profile: some threads, the time within some markers, stacks with or without some function, and
+//! stacks with some functions removed.
 
 use super::code_origin::Origin;
+use super::during::keep_during;
 use super::sites::{Class, Sites};
 use super::sum::Sum;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
@@ -23,6 +24,8 @@ pub struct Filter {
     pub app_only: bool,
     /// Keep only rows of these threads, which are places in [`Profile::threads`].
     pub threads: Option<Vec<usize>>,
+    /// Keep only what threads did within these markers, which are places in [`Profile::markers`].
+    pub markers: Option<Vec<usize>>,
     /// The note in the header, to which the remaining share is added.
     pub note: String,
 }
@@ -31,6 +34,9 @@ pub struct Filter {
 #[must_use]
 pub fn filter(profile: &Profile, by: &Filter) -> Profile {
     let mut part = profile.clone();
+    if let Some(markers) = &by.markers {
+        keep_during(&mut part, markers);
+    }
     if let Some(threads) = &by.threads {
         part.requests = Requests::default(); // no request knows its thread
         let is_kept = |it: &Thread| threads.iter().any(|thread| profile.threads.get(*thread) == Some(it));

@@ -57,9 +57,9 @@ pub fn marker_sums(profile: &Profile) -> Vec<MarkerSum> {
 type Places = BTreeMap<usize, BTreeMap<Frame, u64>>;
 
 /// A time in which a thread was in markers of a name, ns since the start of the profile.
-struct Span {
-    from_ns: u64,
-    to_ns: u64,
+pub(super) struct Span {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
     name: usize,
 }
 
@@ -105,7 +105,7 @@ fn places(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Places {
 }
 
 /// Returns the spans of each thread, ordered by start. Overlapping markers of one name are joined, so nested ones count once.
-fn spans(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Vec<Vec<Span>> {
+pub(super) fn spans(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Vec<Vec<Span>> {
     let mut spans: Vec<Vec<Span>> = profile.threads.iter().map(|_| Vec::new()).collect();
     for (name, markers) in names.values().enumerate() {
         let mut markers = markers.clone();

@@ -7,6 +7,7 @@ pub mod anonymize;
 pub mod call_tree;
 pub mod code_origin;
 pub mod diff;
+mod during;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod example;
 pub mod filter;

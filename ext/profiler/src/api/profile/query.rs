@@ -64,7 +64,7 @@ impl Profile {
     }
 
     /// Implements `Native.filter(profile, options)`. Takes `focus ignore hide` (ids of functions), `threads`
-    /// (places), `app_only`, `note`.
+    /// and `markers` (places), `app_only`, `note`.
     pub(super) fn filter(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<Self, Error> {
         let ids = |name| -> Result<Option<Vec<FunctionId>>, Error> {
             let ids: Option<Vec<u32>> = options::option(ruby, options, name)?;
@@ -76,6 +76,7 @@ impl Profile {
             hide: ids("hide")?.unwrap_or_default(),
             app_only: options::flag(ruby, options, "app_only")?,
             threads: options::option(ruby, options, "threads")?,
+            markers: options::option(ruby, options, "markers")?,
             note: options::option(ruby, options, "note")?.unwrap_or_default(),
         };
         rb_self.derive(ruby, move |it| filter(it, &by))

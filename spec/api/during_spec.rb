@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require "profiler/cli"
+
+# The part of a profile that lies within markers, such as the slow calls of a method.
+RSpec.describe "Profile#filter with during:" do
+  include_context "with a program"
+  include_context "with a box"
+
+  it "has what threads did in the slow calls of a traced method, and the length of these", :timed do
+    report = JSON.parse(run(<<~RUBY), symbolize_names: true)
+      class Order
+        def save(seconds) = quick(0.01) + slow(seconds)
+        def quick(seconds) = sleep(seconds)
+        def slow(seconds) = sleep(seconds)
+      end
+      session = Profiler.start(mode: :wall, timeline: true, threads: :all)
+      other = Thread.new { sleep 0.3 }
+      Profiler.trace("Order#save", when: "ms > 0", max_overhead: 1) { [0.01, 0.12, 0.02, 0.15].each { |seconds| Order.new.save(seconds); sleep 0.02 } }
+      other.join
+      profile = session.stop
+      profile.save(#{in_box("calls.pb.gz").inspect})
+      slow = profile.filter(during: "Order#save", over: 0.1)
+      took = slow.markers.sum(&:duration)
+      print_json(markers: slow.markers.size, took: took, wall: slow.totals["wall"], timeline: slow.timeline.sum(&:wall),
+                 threads: slow.by(:thread).size, top: slow.find_methods("Order#slow").first[:total], notes: slow.meta[:notes],
+                 all: profile.filter(during: /Order/).markers.size)
+    RUBY
+    expect(report).to include(markers: 2, all: 4, threads: 1, wall: report[:timeline], notes: include(/\Aonly a part, during "Order#save", over 100 ms: \d/))
+    expect(report[:wall]).to be_within(report[:took] * 0.05).of(report[:took])
+    expect(report[:top]).to be_within(30_000_000).of(270_000_000)
+
+    command = profiler_child("report", in_box("calls.pb.gz"), "--during", "^Order#", "--over", "100ms", "--json", chdir: box)
+    expect(JSON.parse(command.out)["top"].map { |it| it["name"] }).to include("Order#save", "Order#slow")
+  end
+
+  it "refuses what there is not, and says what there is" do
+    errors = JSON.parse(run(<<~'RUBY'))
+      with = Profiler.run(timeline: true) { 2.times { |number| Profiler.marker("import") { burn(3 + number) } } }
+      without = Profiler.run { Profiler.marker("import") { burn(3) } }
+      print_json([error { with.filter(during: "export") }, error { with.filter(during: /x/) }, error { with.filter(over: 1) }, error { with.filter(during: /imp/, over: 60) },
+                  error { with.filter(during: 5) }, error { with.filter(during: "import", over: "1s") }, error { without.filter(during: "import") }])
+    RUBY
+    expect(errors).to match([
+      'ArgumentError: no marker matches "export" (there are "import")', 'ArgumentError: no marker matches /x/ (there are "import")',
+      "ArgumentError: over: is for markers, so it needs during:", /\AArgumentError: no marker that matches \/imp\/ took longer than 60\.0 s \(the longest took [\d.]+ ms\)\z/,
+      "ArgumentError: 5 is not a pattern (allowed: Regexp, String)", 'ArgumentError: over: "1s" is not a duration (allowed: seconds from 0 on)',
+      "ArgumentError: during: the profile has no timeline (record with --timeline or timeline: true)"
+    ])
+    shop = File.expand_path("../fixtures/shop.pb.gz", __dir__)
+    results = [%w[--during Order --over 5], %w[--during Order --over 5m], %w[--over 5ms]].map { |options| profiler_child("report", shop, *options, chdir: box) }
+    expect(results.map(&:code)).to all(be > 0)
+    expect(results.map(&:err)).to match([/--over "5" is not a duration \(allowed: such as 500us, 200ms or 1.5s\)/, /--over "5m" is not/, /over: is for markers, so it needs during:/])
+  end
+end
