@@ -61,6 +61,30 @@ describe("the tab of source lines", () => {
     await open(small, "view=source", async (opened) => assert.match((await opened.tab.locator(".source-file .bar").textContent())!, /--source/));
   });
 
+  it("has the open file on screen in the list of files, which does not jump at a click", async () => {
+    const real = await recorded("real.rb", "rdoc");
+    let fragment = "";
+    await open(real, "view=source", async (opened) => {
+      const list = opened.tab.locator("[aria-label=Files]");
+      await list.evaluate((it) => (it.scrollTop = it.scrollHeight));
+      await opened.settle();
+      assert.ok(await list.evaluate((it) => it.scrollTop > it.clientHeight), "the list is longer than the screen");
+      await list.locator(".table-row").last().click();
+      await opened.settle();
+      await opened.tab.waitForURL(/file=/);
+      fragment = new URL(opened.tab.url()).hash.slice(1);
+    });
+    await open(real, fragment, async (opened) => {
+      const list = opened.tab.locator("[aria-label=Files]");
+      const [frame, row] = [await list.boundingBox(), await list.locator(".marked").boundingBox()];
+      assert.ok(row!.y >= frame!.y && row!.y + row!.height <= frame!.y + frame!.height + 1, JSON.stringify([frame, row]));
+      const before = await list.evaluate((it) => it.scrollTop);
+      await list.locator(".table-row").nth(-4).click();
+      await opened.settle();
+      assert.equal(await list.evaluate((it) => it.scrollTop), before);
+    });
+  });
+
   it("opens a caller and a callee of a line", async () => {
     await open(shop, "view=source", async (opened) => {
       await opened.tab.locator("[aria-label=Lines] .table-row", { hasText: "Shop#order" }).first().click();

@@ -4,7 +4,7 @@ import type { ComponentChildren, HTMLAttributes } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { matchStep, nextMatch } from "../words/matches";
 import { useNarrow } from "./hooks";
-import { menuPlace, nextPlace, reveal, topOf, useRows } from "./table_parts";
+import { isOnScreen, menuPlace, nextPlace, reveal, topOf, useRows } from "./table_parts";
 
 export interface Column<Row> {
   readonly name: string;
@@ -38,7 +38,7 @@ export interface GridProps<Row> {
   readonly onMenu?: (row: Row, x: number, y: number) => void;
   /** Performs the action of another key; returns false if it has none. */
   readonly onKey?: (key: string, row: Row, place: number) => boolean;
-  /** The place of the first row to show. */
+  /** The place of a row to scroll to, unless it is on screen. */
   readonly start?: number;
   /** The place from which keys move, if the owner of the table keeps it; it stays on screen. */
   readonly at?: number;
@@ -51,7 +51,7 @@ export function Grid<Row>({ label, rows, columns: all, keyOf, role = "grid", isM
   const [at, setAt] = [kept ?? own, onAt ?? setOwn];
   useLayoutEffect(() => {
     setOwn(start);
-    if (scroller.current && start > 0) scroller.current.scrollTop = Math.max(0, topOf(start) - height / 3);
+    if (scroller.current && height > 0 && !isOnScreen(scroller.current, start)) scroller.current.scrollTop = Math.max(0, topOf(start) - height / 3);
   }, [start, label, height > 0]);
   useLayoutEffect(() => {
     if (kept !== undefined) reveal(scroller.current!, kept);

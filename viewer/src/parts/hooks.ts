@@ -63,6 +63,7 @@ export function useScroll(element: Place<HTMLElement>): number {
     const of = element.current;
     if (!of) return;
     const scrolled = () => setTop(of.scrollTop);
+    scrolled(); // it may have been scrolled before
     of.addEventListener("scroll", scrolled, { passive: true });
     return () => of.removeEventListener("scroll", scrolled);
   }, []);

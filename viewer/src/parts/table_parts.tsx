@@ -42,9 +42,16 @@ export function nextPlace(key: string, at: number, rows: number, height: number)
   return step === null ? null : Math.max(0, Math.min(rows - 1, at + step));
 }
 
+/** Returns whether the whole row is in the part of the table that is on screen. */
+export function isOnScreen(scroller: HTMLElement, row: number): boolean {
+  return topOf(row) >= scroller.scrollTop && topOf(row + 1) + headHeight(scroller) <= scroller.scrollTop + scroller.clientHeight;
+}
+
+const headHeight = (scroller: HTMLElement) => scroller.querySelector<HTMLElement>(".table-head")?.offsetHeight ?? 0;
+
 /** Scrolls a table so that a row is on screen. */
 export function reveal(scroller: HTMLElement, row: number): void {
-  const head = scroller.querySelector<HTMLElement>(".table-head")?.offsetHeight ?? 0;
+  const head = headHeight(scroller);
   if (topOf(row) < scroller.scrollTop) scroller.scrollTop = topOf(row);
   else if (topOf(row + 1) + head > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = topOf(row + 1) + head - scroller.clientHeight;
 }

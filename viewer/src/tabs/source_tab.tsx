@@ -48,7 +48,7 @@ export function SourceTab() {
   ];
   return (
     <div class="source">
-      <Grid label="Files" rows={files} columns={columns} keyOf={(it) => it.path} isMarked={(it) => it === open} onOpen={(it) => store.show({ picks: { ...view.picks, file: it.path, line: "" } })} />
+      <Grid label="Files" rows={files} columns={columns} keyOf={(it) => it.path} isMarked={(it) => it === open} onOpen={(it) => store.show({ picks: { ...view.picks, file: it.path, line: "" } })} start={files.indexOf(open)} />
       <div class="source-file">
         <div class="bar">
           <strong class="clip grow">{short(open.path)}</strong>
