@@ -67,7 +67,12 @@ module Profiler
     # @return [Result, nil] nil if it was not slow enough to be kept, or was over
     def finish(labels = {})
       took = seconds
-      session = claim_session or return
+      return unless @policy.deadlines.delete(self) # only the first caller that ends it goes on
+
+      # In this method, as an exception may arrive when another one returns: nobody would end the recording then.
+      @state = :ending
+      session = @session
+      @session = nil
       return session.drop unless @policy.keeps?(self, took)
 
       profile = session.stop
@@ -108,16 +113,6 @@ module Profiler
     end
 
     private
-
-    # Returns the session to the first caller that ends it, and nil to the others.
-    def claim_session
-      return unless @policy.deadlines.delete(self)
-
-      @state = :ending
-      session = @session
-      @session = nil
-      session
-    end
 
     def leave
       @state = :over

@@ -54,4 +54,30 @@ RSpec.describe "Interrupted requests" do
     RUBY
     expect([error, kept]).to eq(["RuntimeError: interrupted", ["sampled"]])
   end
+
+  it "free their slot wherever the end of a recording is interrupted" do
+    returned, kept_slots = run_json(<<~RUBY)
+      Profiler::Middleware # loads the rest
+      policy = Profiler::Recording::Policy.new(mode: :cpu, rate: 1_000_000, concurrency: 1, out: ->(_result) {})
+      finish = lambda do |at|
+        returns = 0
+        trace = TracePoint.new(:return) do |it|
+          next unless it.path.include?("/lib/profiler/")
+          (trace.disable; raise Interrupt, "from outside") if (returns += 1) == at
+        end
+        policy.guarded do |begun|
+          recording = policy.on_demand({}, begun)
+          trace.enable(target_thread: Thread.current) { recording.finish }
+        end
+        returns
+      rescue Interrupt
+        returns
+      end
+      all = finish.call(0)
+      kept_slots = (1..all).select { |at| finish.call(at); policy.limits.any? && policy.limits.start_over }
+      print_json([all, kept_slots])
+    RUBY
+    expect(returned).to be > 3
+    expect(kept_slots).to eq([])
+  end
 end

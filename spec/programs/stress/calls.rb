@@ -133,8 +133,9 @@ module Stress
           limits = policy.instance_variable_get(:@limits)
           open = policy.instance_variable_get(:@deadlines)
           Stress.wait_for(5) { !limits.any? && open.size.zero? }
-          inside = limits.instance_variable_get(:@inside)
-          Stress.wrong("places that were not given back", "#{inside.size} of #{name}") unless inside.empty?
+          # One that is over leaves its place at the next request, if an exception kept it from doing so.
+          inside = limits.instance_variable_get(:@inside).keys.reject(&:over?)
+          Stress.wrong("places that were not given back", "#{inside.map { |it| it.instance_variable_get(:@state) }} of #{name}") unless inside.empty?
           Stress.wrong("recordings that never ended", "#{open.size} of #{name}") unless open.size.zero?
         end
       end
