@@ -123,7 +123,7 @@ RSpec.describe "Requests and jobs" do
     report = profiler_child("report", merged, "--by", "endpoint", "--full-paths").out
     expect(report).to match(/ENDPOINT +COUNT +MEAN +LARGEST +OF IT/)
     expect(report).to match(/GET \/orders\/:id +3 +[\d.]+ ms +[\d.]+ ms /)
-    expect(report).to match(/GET \/health +1 +\d+ us +\d+ us /)
+    expect(report).to match(/GET \/health +1 +[\d.]+ [um]s +[\d.]+ [um]s /)
     expect(profiler_child("report", merged, "--by", "thread").out).not_to include("LARGEST")
   end
 
