@@ -231,12 +231,12 @@ module Profiler
     #
     # Without a block, the trace runs until {MethodTrace#stop}, +limit+ or +max_overhead+.
     #
-    # @param method [String, Method, UnboundMethod] a method in Ruby: +Order#save+, +Order.find+; <tt>Order#*</tt> for all of the class
+    # @param method [String, Method, UnboundMethod] +Order#save+, +Order.find+; <tt>Order#*</tt> for all in Ruby that the class defines
     # @param limit [Integer, nil] the number of calls to trace, of each method; nil for all
     # @param max_overhead [Float] the largest share of one core that the trace may take, 0.0001 to 1
     # @param log [Hash] +args+, +returns+, +show+, +lines+, +save+, +when+: to log calls: see {MethodTrace::Log}
     # @return [MethodTrace, MethodTrace::Group] with a block, its {MethodTrace#value} is what the block returns
-    # @raise [ArgumentError] if there is no such method, if it is not written in Ruby, or for a value that is not allowed
+    # @raise [ArgumentError] if there is no such method, if its calls cannot be seen, or for a value that is not allowed
     # @raise [Unsupported] if this process cannot be profiled
     def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD, **log, &block)
       ensure_supported

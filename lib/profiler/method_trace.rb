@@ -14,7 +14,11 @@ module Profiler
     MAX_OVERHEAD = 0.05
     # The allowed shares.
     SHARES = (0.0001..1.0).freeze
-    private_constant :SHARES
+    # The turns and calls by which the overhead at another C function is measured, and its allowed values in ns.
+    TURNS = 10
+    CALLS = 200
+    PRICES = (10..1_000).freeze
+    private_constant :SHARES, :TURNS, :CALLS, :PRICES
 
     # Traces that run, so that a forked child can end its copies.
     @running = {}.compare_by_identity
@@ -65,11 +69,13 @@ module Profiler
         trace
       end
 
-      # Returns why the method cannot be traced. Before Ruby 3.3, some methods can have only one TracePoint.
+      # Returns why the method cannot be traced. A log of a C function would run Ruby code at the calls of all of them. Before Ruby
+      # 3.3, some methods can have only one TracePoint.
       #
       # @return [String, nil]
       # @api private
       def hindrance(target, log)
+        return "is a C function: its calls can be counted but not logged" if target.c_function && Log.wanted?(log)
         return if target.shareable?
         return "is a method of define_method: before Ruby 3.3, its calls can be counted but not logged" if Log.wanted?(log)
         return unless @running.each_key.any? { |trace| trace.code.equal?(target.code) }
@@ -112,7 +118,7 @@ module Profiler
     def initialize(target, limit, max_overhead, log, size, sibling)
       @target = target
       @name = target.name
-      @tracer = Tracer._new((limit unless log[:when]), max_overhead.to_f, target.return_lines, target.one_line?, size, sibling&.tracer)
+      @tracer = Tracer._new((limit unless log[:when]), max_overhead.to_f, target.traits, size, sibling&.tracer)
       @log = Log.of(log, target, @tracer, limit, sibling&.written || [])
     end
 
@@ -121,10 +127,11 @@ module Profiler
       # Measures what threads do, without sampling them. Before Ruby 3.3 nothing reports that.
       @watch = Session.begin({ mode: :wall }, watch: true) if watch && RUBY_VERSION >= "3.3"
       calls, raises = @tracer._tracepoints
+      enable_everywhere(calls) if @target.c_function
       @tracer._begin
       raises.enable
       @log&.enable
-      @target.enable(calls)
+      @target.enable(calls) unless @target.c_function
       begun = true
     ensure
       stop unless begun
@@ -137,7 +144,7 @@ module Profiler
     def written = @log&.lines
 
     # @api private
-    # @return [RubyVM::InstructionSequence] the code of the method
+    # @return [RubyVM::InstructionSequence, nil] the code of the method; nil for a C function
     def code = @target.code
 
     # Ends the trace. The method then runs as it did before. A no-op if the trace is over.
@@ -192,6 +199,7 @@ module Profiler
     # * +callers+: name, place, calls and +total_ns+ of each caller, and +other_callers+, the calls of further ones
     # * +results+, +exceptions+: numbers of calls by class, and +other_classes+, the calls that ended with further ones
     # * +duration_ns+, +own_ns+: how long the trace ran, and how much of that it took itself
+    # * +other_functions+: for a C function, the calls and returns of other ones, for which a hook ran too
     # * +ended+: why it ended by itself, or nil
     # * +log+, +log_dropped+, if calls are logged: the lines that were not taken yet, and the number of calls that were not
     #   logged because there were more than 100 in a second
@@ -207,5 +215,25 @@ module Profiler
     def to_s(columns = 80) = @tracer._text(@name, columns)
 
     def inspect = "#<#{self.class} #{@name}>"
+
+    private
+
+    # Enables the TracePoint of a C function, which can only be on all of them, and measures what it adds to a call of another one.
+    # No call counts before the trace begins.
+    def enable_everywhere(tracepoint)
+      before = call_ns
+      tracepoint.enable
+      @tracer._price(((call_ns - before) / 2).round.clamp(PRICES))
+    end
+
+    # The nanoseconds of a call of a C function, as in the fastest of some turns.
+    def call_ns
+      turns = Array.new(TURNS) do
+        began = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+        CALLS.times { nil.to_s }
+        Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - began
+      end
+      turns.min.fdiv(CALLS)
+    end
   end
 end

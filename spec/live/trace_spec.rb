@@ -58,7 +58,7 @@ RSpec.describe "profiler trace" do
 
   it "says what is wrong" do
     live("#{order} ready; wait_for_end") do |pid|
-      { ["Array#each"] => /not written in Ruby/, ["Nope#x"] => /there is no Nope here/, [] => /one process and one method are needed/,
+      { ["--args", "Array#each"] => /is a C function: its calls can be counted but not logged/, ["Nope#x"] => /there is no Nope here/, [] => /one process and one method are needed/,
         ["--for", "x", "Order#save"] => /"x" is not a number of seconds/, ["--limit", "0", "Order#save"] => /"0" is not a number of calls/,
         ["--max-overhead", "7", "Order#save"] => /7.0 is not a share of a core/ }.each do |arguments, message|
         result = profiler_of("trace", *arguments[0..-2], pid.to_s, *arguments.last(1))

@@ -2,7 +2,7 @@
 
 module Profiler
   class MethodTrace
-    # A method that can be traced: one that is written in Ruby. No code of the app is called to find it.
+    # A method that can be traced: one that is written in Ruby, or a C function. No code of the app is called to find it.
     class Target
       # +Foo::Bar#baz+ or +Foo::Bar.baz+.
       NAME = /\A(?<module>(?:::)?[[:upper:]]\w*(?:::[[:upper:]]\w*)*)(?<kind>[#.])(?<method>[^\s#.].*)\z/.freeze
@@ -24,7 +24,7 @@ module Profiler
       class << self
         # @param method [String, Method, UnboundMethod]
         # @return [Target]
-        # @raise [ArgumentError] if there is no such method, or it is not written in Ruby
+        # @raise [ArgumentError] if there is no such method, or it can have no TracePoint
         def of(method)
           case method
           when Method, UnboundMethod then new(method)
@@ -115,9 +115,6 @@ module Profiler
       # @return [String] as in profiles
       attr_reader :name
 
-      # @return [Array<Integer>] the lines at which the method returns
-      attr_reader :return_lines
-
       # @return [Array<String>] the names of the arguments that have one, without the block
       attr_reader :arguments
 
@@ -126,34 +123,37 @@ module Profiler
         @method = method
         @arguments = method.parameters.filter_map { |kind, name| name&.name unless kind == :block }.grep(ARGUMENT)
         @name = Profiler.name_of(method)
-        code = RubyVM::InstructionSequence.of(method)
-        raise ArgumentError, not_ruby unless code
+        @code = RubyVM::InstructionSequence.of(method)
+        @c_function = [method.owner, method.original_name].freeze unless @code
+        # What attr_reader and the like make has a place, too.
+        raise ArgumentError, "#{@name} is made by attr_reader or the like, so its calls are not seen: trace the method that calls it" if @c_function && method.source_location
 
-        @code = code
-        events = code.trace_points
+        events = @code ? @code.trace_points : []
         @block = events.any? { |_line, event| event == :b_call }
         @return_lines = events.select { |_line, event| RETURNS.include?(event) }.map(&:first).uniq
         @lines = events.map(&:first).uniq.size
       end
 
-      # @return [RubyVM::InstructionSequence] its code, the same object for the same code
+      # @return [RubyVM::InstructionSequence, nil] its code, the same object for the same code; nil for a C function
       attr_reader :code
+
+      # @return [Array(Module, Symbol), nil] the owner and the original name of a C function
+      attr_reader :c_function
 
       # Returns whether several TracePoints can be set on the method. Before Ruby 3.3, a second one on a method of
       # +define_method+ replaces the first, and the end of both crashes the process.
       def shareable? = RUBY_VERSION >= "3.3" || !@block
 
       # @return [String, nil] its file
-      def path = @code.absolute_path
+      def path = @code&.absolute_path
 
-      # Returns whether the method is on one line.
-      def one_line? = @lines < 2
+      # @return [Array] what the native part is to know: the lines at which the method returns, whether it is on one line only, and
+      #   {#c_function}
+      def traits = [@return_lines, @lines < 2, @c_function]
 
       # @param tracepoint [TracePoint]
       def enable(tracepoint)
         tracepoint.enable(target: @method)
-      rescue ArgumentError
-        raise ArgumentError, not_ruby
       end
 
       # @param tracepoint [TracePoint] of events at lines
@@ -161,12 +161,6 @@ module Profiler
         tracepoint.enable(target: @method)
       rescue ArgumentError
         raise ArgumentError, "#{@name} is written on one line, so there are no lines to follow"
-      end
-
-      private
-
-      def not_ruby
-        "#{@name} is not written in Ruby, so it cannot be traced alone: trace the method that calls it"
       end
     end
   end

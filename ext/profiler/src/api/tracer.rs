@@ -29,12 +29,18 @@ struct Tracer {
     tracer: &'static trace::Tracer,
     on_method: Opaque<Value>,
     on_raise: Opaque<Value>,
+    /// The owner and the name of a C function, which the hook compares.
+    c_function: Option<(Opaque<Value>, Opaque<Value>)>,
 }
 
 impl DataTypeFunctions for Tracer {
     fn mark(&self, marker: &gc::Marker) {
         marker.mark(self.on_method);
         marker.mark(self.on_raise);
+        if let Some((owner, name)) = self.c_function {
+            marker.mark(owner);
+            marker.mark(name);
+        }
         let pin_all = |sums: &mut Sums| {
             // SAFETY: the mark function is running; each of these was live when it was kept, and was marked
             // since.
@@ -64,27 +70,29 @@ fn handles_of(sums: &Sums) -> impl Iterator<Item = u64> + '_ {
 }
 
 impl Tracer {
-    /// Implements `Tracer._new(calls, overhead, return_lines, one_line, size, sibling)`: creates a trace that ends
-    /// after so many calls, or nil for any number, or if the overhead of its group exceeds that share of a core. The
-    /// group is that of its sibling, or else a new one of `size` traces.
+    /// Implements `Tracer._new(calls, overhead, method, size, sibling)`: creates a trace that ends after so many
+    /// calls, or nil for any number, or if the overhead of its group exceeds that share of a core. The group is that
+    /// of its sibling, or else a new one of `size` traces. A method is the lines at which it returns, whether it has
+    /// one line only, and for a C function its owner and its original name.
     fn new(
         ruby: &Ruby,
         calls: Option<u64>,
         overhead: f64,
-        return_lines: Vec<u32>,
-        one_line: bool,
+        method: (Vec<u32>, bool, Option<(Value, Value)>),
         size: usize,
         sibling: Option<&Self>,
     ) -> Self {
+        let (return_lines, one_line, c_function) = method;
         // SAFETY: methods run with the GVL, and the copy calls nothing of the VM.
         let group = sibling.and_then(|it| unsafe { it.tracer.with(|sums| sums.limits.group.clone()) });
         let group = group.unwrap_or_else(|| Group::new(size));
         let limits = Limits { calls: calls.unwrap_or(u64::MAX), overhead, group };
-        let tracer = trace::Tracer::new(limits, return_lines, one_line);
-        let [on_method, on_raise] = trace::tracepoints(ruby, tracer);
+        let tracer = trace::Tracer::new(limits, return_lines, one_line, c_function.is_some());
+        let [on_method, on_raise] = trace::tracepoints(ruby, tracer, c_function);
         // SAFETY: the GVL is held, and nothing is called.
         unsafe { tracer.with(|sums| sums.on_raise = on_raise.as_raw()) };
-        Self { tracer, on_method: on_method.into(), on_raise: on_raise.into() }
+        let c_function = c_function.map(|(owner, name)| (owner.into(), name.into()));
+        Self { tracer, on_method: on_method.into(), on_raise: on_raise.into(), c_function }
     }
 
     /// Implements `tracer._tracepoints`: returns the TracePoint for the method and the one for exceptions,
@@ -97,6 +105,12 @@ impl Tracer {
     fn begin(&self) {
         // SAFETY: methods run with the GVL, and the clock calls nothing.
         unsafe { self.tracer.with(|sums| sums.began_ns = clock::monotonic_ns()) };
+    }
+
+    /// Implements `tracer._price(ns)`: sets what a call or return of another C function takes.
+    fn price(&self, ns: u64) {
+        // SAFETY: methods run with the GVL, and nothing is called.
+        unsafe { self.tracer.with(|sums| sums.other_ns = ns) };
     }
 
     /// Implements `tracer._end`: disables the TracePoints. The sums stay.
@@ -196,6 +210,7 @@ impl Tracer {
             ("other_callers", it.other_callers),
             ("other_classes", it.other_classes),
             ("own_ns", it.own_ns),
+            ("other_functions", it.others.map_or(0, |(number, _)| number)),
         ];
         for (name, number) in numbers {
             hash.aset(ruby.to_symbol(name), number)?;
@@ -318,6 +333,7 @@ impl Copied {
             other_classes: sums.tally.other_classes(),
             histogram: durations.histogram(),
             own_ns: sums.own_ns,
+            others: sums.is_c_function.then_some((sums.others, sums.other_ns)),
             ended,
             ..Summary::default()
         };
@@ -333,10 +349,11 @@ impl Copied {
 /// Defines the class.
 pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let class = define_class::<Tracer>(ruby, profiler, "Tracer")?;
-    class.singleton_class()?.define_method("_new", function!(Tracer::new, 6))?;
+    class.singleton_class()?.define_method("_new", function!(Tracer::new, 5))?;
     class.singleton_class()?.define_method("_table", function!(Tracer::table, 5))?;
     class.define_method("_tracepoints", method!(Tracer::tracepoints, 0))?;
     class.define_method("_begin", method!(Tracer::begin, 0))?;
+    class.define_method("_price", method!(Tracer::price, 1))?;
     class.define_method("_end", method!(Tracer::end, 0))?;
     class.define_method("_ended?", method!(Tracer::has_ended, 0))?;
     class.define_method("_keep_finished", method!(Tracer::keep_finished, 0))?;

@@ -22,21 +22,27 @@ const LONGEST_NS: u64 = 10_000;
 
 /// Adds an event to the sums of the trace.
 ///
-/// *Runs on:* the thread that calls the method; for `Raise`, any thread. *GVL:* held. *Calls:* a walk of two
-/// frames. *Never:* allocates, but for the object of a thread's first fiber; raises; calls a method.
+/// *Runs on:* the thread that calls the method; for `Raise` and `Other`, any thread. *GVL:* held. *Calls:* a walk
+/// of two frames. *Never:* allocates, but for the object of a thread's first fiber; raises; calls a method.
 ///
 /// # Safety
 /// `tracer` is the address of a [`Tracer`].
 pub(super) unsafe fn call(tracer: *const c_void, event: MethodEvent, tracepoint: u64) {
-    let now_ns = clock::monotonic_ns();
     if !process::on_main_ractor() {
         return;
     }
-    // This may allocate an object, so it comes before the sums are used.
-    let fiber = state::current_fiber();
-    // SAFETY: the caller passes a tracer, which is never freed; the GVL is held, and `add` calls nothing that
-    // releases it or allocates.
-    let goes_on = unsafe { (*tracer.cast::<Tracer>()).with(|sums| add(sums, event, fiber, now_ns)) };
+    // SAFETY: the caller passes a tracer, which is never freed.
+    let tracer = unsafe { &*tracer.cast::<Tracer>() };
+    let goes_on = if event == MethodEvent::Other {
+        // SAFETY: the GVL is held, and `pass` calls nothing that releases it or allocates.
+        unsafe { tracer.with(pass) }
+    } else {
+        let now_ns = clock::monotonic_ns();
+        // This may allocate an object, so it comes before the sums are used.
+        let fiber = state::current_fiber();
+        // SAFETY: the GVL is held, and `add` calls nothing that releases it or allocates.
+        unsafe { tracer.with(|sums| add(sums, event, fiber, now_ns)) }
+    };
     if goes_on != Some(true) {
         // SAFETY: the GVL is held, and the TracePoint is that of this hook, so it is live.
         unsafe { tracepoints::disable(tracepoint) };
@@ -47,6 +53,9 @@ pub(super) unsafe fn call(tracer: *const c_void, event: MethodEvent, tracepoint:
 fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
     if sums.ended_ns != 0 {
         return false;
+    }
+    if sums.began_ns == 0 {
+        return true;
     }
     match event {
         MethodEvent::Call => enter(sums, fiber),
@@ -62,6 +71,7 @@ fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
                 call.raised = 0;
             }
         }
+        MethodEvent::Other => {}
     }
     sums.events = sums.events.wrapping_add(1);
     if sums.events % MEASURE_EVERY == 0 {
@@ -75,6 +85,25 @@ fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
         finish(sums, now_ns);
     }
     sums.ended.is_none()
+}
+
+/// Counts a call or return of another C function. Returns false if the trace is over.
+fn pass(sums: &mut Sums) -> bool {
+    if sums.ended_ns != 0 {
+        return false;
+    }
+    if sums.began_ns == 0 {
+        return true;
+    }
+    sums.others += 1;
+    if sums.others % CHECK_EVERY == 0 {
+        sums.took(CHECK_EVERY * sums.other_ns);
+        if sums.exceeds_overhead() {
+            sums.ended = Some(Ended::Overhead);
+            finish(sums, clock::monotonic_ns());
+        }
+    }
+    sums.ended_ns == 0
 }
 
 fn finish(sums: &mut Sums, now_ns: u64) {
@@ -118,7 +147,8 @@ fn enter(sums: &mut Sums, fiber: u64) {
     if let Some(finished) = &mut sums.finished {
         finished.take(fiber);
     }
-    let caller = caller();
+    // The event of a C function comes before its frame.
+    let caller = caller(usize::from(!sums.is_c_function));
     // The clock is read last, so that the time of this hook is not the method's.
     let began_ns = clock::monotonic_ns();
     let call = OpenCall { fiber, began_ns, walls: walls(began_ns), caller, raised: 0 };
@@ -165,6 +195,10 @@ fn ends_again(sums: &mut Sums, fiber: u64) -> bool {
 /// Returns how a call ended. The VM reports nil for one that raised, as for one that returned nil, but not at
 /// the line of a `return` or `end`. In a method of one line only an exception that was not rescued tells.
 fn end_of(sums: &Sums, call: &OpenCall, object: u64) -> End {
+    if sums.is_c_function && call.raised == 0 {
+        // SAFETY: the GVL is held, and an object that is being returned is live.
+        return End::Returned(unsafe { modules::class_of(object) });
+    }
     // SAFETY: the GVL is held, and the method's own frame is still there.
     let returns_here = || sums.return_lines.contains(&unsafe { tracepoints::current_line() });
     if tracepoints::is_nil(object) && (!returns_here() || (sums.has_one_line && call.raised != 0)) {
@@ -185,16 +219,14 @@ fn walls(now_ns: u64) -> WallTimes {
     }
 }
 
-/// Returns the handle and the line of the code that called the method whose frame is the uppermost.
-fn caller() -> (u64, u32) {
+/// Returns the handle and the line of the frame at this place, counted from the uppermost: 0 or 1.
+fn caller(place: usize) -> (u64, u32) {
     let (mut handles, mut lines) = ([0; 2], [0; 2]);
     // SAFETY: both buffers have that size; the thread runs Ruby, and no garbage is being collected, as this
     // thread holds the GVL and does not allocate.
     let count = unsafe { frames::walk(handles.as_mut_ptr(), lines.as_mut_ptr(), 2) };
-    let [_, handle] = handles;
-    let [_, line] = lines;
-    if count < 2 {
-        return (0, 0);
+    match (handles.get(place), lines.get(place)) {
+        (Some(handle), Some(line)) if count > place as _ => (*handle, u32::try_from(*line).unwrap_or(0)),
+        _ => (0, 0),
     }
-    (handle, u32::try_from(line).unwrap_or(0))
 }

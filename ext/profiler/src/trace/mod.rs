@@ -7,6 +7,9 @@
 //!
 //! A trace has a limit for its overhead, as a share of one core. The hook measures its own time, and ends the
 //! trace when that exceeds the share, or when enough calls were traced. Several traces can share one limit.
+//!
+//! The hook on a C function runs for all C functions of the process. It counts the others, and what one of these takes
+//! was measured as the trace began.
 
 mod hook;
 mod tracer;
@@ -16,12 +19,23 @@ pub(crate) use tracer::{Ended, Group, Limits, Sums, Tracer};
 
 use magnus::{Ruby, Value};
 
-use crate::vm::tracepoints::{on_method, on_raise};
+use crate::vm::tracepoints::{on_c_function, on_method, on_raise};
 
-/// Creates the TracePoints of a trace, not enabled yet: one for the method and one for exceptions.
-pub(crate) fn tracepoints(ruby: &Ruby, tracer: &'static Tracer) -> [Value; 2] {
+/// Creates the TracePoints of a trace, not enabled yet: one for the method and one for exceptions. A C function is given
+/// by its owner and its name.
+pub(crate) fn tracepoints(
+    ruby: &Ruby,
+    tracer: &'static Tracer,
+    c_function: Option<(Value, Value)>,
+) -> [Value; 2] {
     let data = std::ptr::from_ref(tracer).cast();
     // SAFETY: the hook accepts the address of a tracer, which is never freed. It neither raises nor calls a
     // method, and leaves the GVL alone.
-    unsafe { [on_method(ruby, hook::call, data), on_raise(ruby, hook::call, data)] }
+    unsafe {
+        let calls = match c_function {
+            Some((owner, name)) => on_c_function(ruby, owner, name, hook::call, data),
+            None => on_method(ruby, hook::call, data),
+        };
+        [calls, on_raise(ruby, hook::call, data)]
+    }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Limits {
 
 /// The time from which on the overhead is judged, ns.
 const JUDGED_FROM_NS: u64 = 100_000_000;
+/// The time that the hook and its call by the VM take for another C function, until it is measured, ns.
+const OTHER_NS: u64 = 60;
 /// The number of durations that each trace of a group keeps one by one, and of its open calls. A group of a hundred thus
 /// takes 23 MB.
 const EXACT_IN_GROUP: usize = 1 << 13;
@@ -81,6 +83,11 @@ pub(crate) struct Sums {
     pub(crate) return_lines: Vec<u32>,
     /// True if the method has one line only.
     pub(crate) has_one_line: bool,
+    /// True if the method is a C function, for which the hook runs at calls of all of them.
+    pub(crate) is_c_function: bool,
+    /// The number of calls and returns of other C functions, and the time that one takes, ns.
+    pub(crate) others: u64,
+    pub(crate) other_ns: u64,
     /// The number of calls.
     pub(crate) calls: u64,
     /// The number of events of any kind.
@@ -127,7 +134,12 @@ unsafe impl Sync for Tracer {}
 
 impl Tracer {
     /// Creates a trace that has not begun.
-    pub(crate) fn new(limits: Limits, return_lines: Vec<u32>, has_one_line: bool) -> &'static Self {
+    pub(crate) fn new(
+        limits: Limits,
+        return_lines: Vec<u32>,
+        has_one_line: bool,
+        is_c_function: bool,
+    ) -> &'static Self {
         let sums = Sums {
             open: limits.group.open_calls(),
             tally: limits.group.tally(),
@@ -135,6 +147,9 @@ impl Tracer {
             limits,
             return_lines,
             has_one_line,
+            is_c_function,
+            others: 0,
+            other_ns: OTHER_NS,
             calls: 0,
             events: 0,
             own_ns: 0,

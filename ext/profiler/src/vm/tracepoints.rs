@@ -3,11 +3,14 @@
 //! Ruby puts the events of such a TracePoint into the code of that method alone: all other code runs as
 //! before. Only Ruby can enable it (`TracePoint#enable(target:)`), which `lib/profiler/method_trace.rb` does.
 //!
+//! A C function has no code for that. Its TracePoint is one for all C functions, and the calls of the others are
+//! only counted.
+//!
 //! While a hook of any TracePoint runs, the VM calls no other, so calls made by such a hook are not seen.
 
 use core::ffi::c_void;
 
-use magnus::rb_sys::FromRawValue;
+use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Ruby, Value};
 use rb_sys::{rb_event_flag_t, VALUE};
 
@@ -23,6 +26,8 @@ pub(crate) enum MethodEvent {
     Raise(u64),
     /// The method rescued an exception.
     Rescue,
+    /// Another C function was called or returned.
+    Other,
 }
 
 /// A hook: a function of the data that [`on_method`] or [`on_raise`] was given, the event, and the address of
@@ -35,9 +40,17 @@ const RESCUE: rb_event_flag_t = rb_sys::RUBY_EVENT_RESCUE as rb_event_flag_t;
 #[cfg(not(ruby_gte_3_3))]
 const RESCUE: rb_event_flag_t = 0;
 
+/// The events that a method, or a C function, was called; and those that it returned.
+const CALLS: rb_event_flag_t =
+    rb_sys::RUBY_EVENT_CALL as rb_event_flag_t | rb_sys::RUBY_EVENT_C_CALL as rb_event_flag_t;
+const RETURNS: rb_event_flag_t =
+    rb_sys::RUBY_EVENT_RETURN as rb_event_flag_t | rb_sys::RUBY_EVENT_C_RETURN as rb_event_flag_t;
+
 struct Target {
     hook: MethodHook,
     data: *const c_void,
+    /// The addresses of the owner and the name of a C function. They are only compared.
+    function: Option<(VALUE, VALUE)>,
 }
 
 /// Creates a TracePoint for the calls, returns and rescues of a method, which is not enabled yet.
@@ -49,7 +62,26 @@ pub(crate) unsafe fn on_method(ruby: &Ruby, hook: MethodHook, data: *const c_voi
     let events =
         rb_sys::RUBY_EVENT_CALL as rb_event_flag_t | rb_sys::RUBY_EVENT_RETURN as rb_event_flag_t | RESCUE;
     // SAFETY: the hook accepts `data` for the life of the process, and neither raises nor calls a method.
-    unsafe { create(ruby, events, hook, data) }
+    unsafe { create(ruby, events, hook, data, None) }
+}
+
+/// Creates a TracePoint for the calls and returns of a C function by its owner and its original name, which is not
+/// enabled yet. The hook is called for [`MethodEvent::Other`] too.
+///
+/// # Safety
+/// As [`on_method`].
+pub(crate) unsafe fn on_c_function(
+    ruby: &Ruby,
+    owner: Value,
+    name: Value,
+    hook: MethodHook,
+    data: *const c_void,
+) -> Value {
+    let events =
+        rb_sys::RUBY_EVENT_C_CALL as rb_event_flag_t | rb_sys::RUBY_EVENT_C_RETURN as rb_event_flag_t;
+    let function = Some((owner.as_raw(), name.as_raw()));
+    // SAFETY: the hook accepts `data` for the life of the process, and neither raises nor calls a method.
+    unsafe { create(ruby, events, hook, data, function) }
 }
 
 /// Creates a TracePoint for all exceptions that are raised, which is not enabled yet.
@@ -58,12 +90,18 @@ pub(crate) unsafe fn on_method(ruby: &Ruby, hook: MethodHook, data: *const c_voi
 /// As [`on_method`].
 pub(crate) unsafe fn on_raise(ruby: &Ruby, hook: MethodHook, data: *const c_void) -> Value {
     // SAFETY: the hook accepts `data` for the life of the process, and neither raises nor calls a method.
-    unsafe { create(ruby, rb_sys::RUBY_EVENT_RAISE as rb_event_flag_t, hook, data) }
+    unsafe { create(ruby, rb_sys::RUBY_EVENT_RAISE as rb_event_flag_t, hook, data, None) }
 }
 
-unsafe fn create(_gvl: &Ruby, events: rb_event_flag_t, hook: MethodHook, data: *const c_void) -> Value {
+unsafe fn create(
+    _gvl: &Ruby,
+    events: rb_event_flag_t,
+    hook: MethodHook,
+    data: *const c_void,
+    function: Option<(VALUE, VALUE)>,
+) -> Value {
     // Never freed: code may enable any TracePoint that it finds in ObjectSpace.
-    let target = Box::into_raw(Box::new(Target { hook, data }));
+    let target = Box::into_raw(Box::new(Target { hook, data, function }));
     // SAFETY: a `Ruby` proves that the GVL is held; the target lives for ever. The call allocates an object.
     unsafe {
         Value::from_raw(rb_sys::rb_tracepoint_new(rb_sys::Qnil as VALUE, events, Some(call), target.cast()))
@@ -74,11 +112,15 @@ unsafe extern "C" fn call(tracepoint: VALUE, target: *mut c_void) {
     // SAFETY: `create` passed a Target that lives for ever; inside a hook the VM has the event's data, and
     // these functions only read it, each for an event that has it.
     unsafe {
-        let Target { hook, data } = &*target.cast::<Target>();
+        let Target { hook, data, function } = &*target.cast::<Target>();
         let event = rb_sys::rb_tracearg_from_tracepoint(tracepoint);
+        let is_other = |(owner, name): (VALUE, VALUE)| {
+            rb_sys::rb_tracearg_method_id(event) != name || rb_sys::rb_tracearg_defined_class(event) != owner
+        };
         let happened = match rb_sys::rb_tracearg_event_flag(event) {
-            flag if flag == rb_sys::RUBY_EVENT_CALL as rb_event_flag_t => MethodEvent::Call,
-            flag if flag == rb_sys::RUBY_EVENT_RETURN as rb_event_flag_t => {
+            _ if function.is_some_and(is_other) => MethodEvent::Other,
+            flag if flag & CALLS != 0 => MethodEvent::Call,
+            flag if flag & RETURNS != 0 => {
                 MethodEvent::Return(rb_sys::rb_tracearg_return_value(event) as u64)
             }
             flag if flag == rb_sys::RUBY_EVENT_RAISE as rb_event_flag_t => {

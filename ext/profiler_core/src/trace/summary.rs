@@ -63,6 +63,8 @@ pub struct Summary {
     pub histogram: Vec<Bucket>,
     /// The time that the trace itself took, ns.
     pub own_ns: u64,
+    /// For a C function, the number of calls and returns of others for which the hook ran too, and what one took, ns.
+    pub others: Option<(u64, u64)>,
     /// Why the trace ended by itself, in words.
     pub ended: Option<String>,
 }
@@ -84,6 +86,17 @@ impl Summary {
             percent(self.own_ns, self.duration_ns.max(1)),
             if self.is_exact { "" } else { "; percentiles are at most 0.4% off" },
         );
+        if let Some((number, ns)) = self.others {
+            let calls = counted(number / 2, "other call");
+            let _ =
+                writeln!(text, "[profiler] a hook ran for {calls} of C functions, {} each", duration(2 * ns));
+            if self.calls == 0 {
+                let _ = writeln!(
+                    text,
+                    "[profiler] calls that Ruby's own instructions make, as for 1 + 2, are not seen"
+                );
+            }
+        }
         if let Some(why) = &self.ended {
             let _ = writeln!(text, "[profiler] the trace ended by itself: {why}");
         }
@@ -229,6 +242,13 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
+        let function =
+            Summary { calls: 0, finished: 0, others: Some((2_000, 30)), ..summary.clone() }.text(80);
+        assert!(
+            function.contains("a hook ran for 1,000 other calls of C functions, 60 ns each\n"),
+            "{function}"
+        );
+        assert!(function.contains("as for 1 + 2, are not seen\n"), "{function}");
         let order = [text.find("Orders#create"), text.find("(no Ruby code)")];
         assert!(order[0] < order[1], "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
