@@ -280,13 +280,14 @@ module Profiler
     #
     # @param owners [Boolean] find the owners of malloc's memory
     # @param force [Boolean] copy the process even if it has more than 4 GiB, or is near the memory limit of its cgroup
+    # @param why [String, nil] also find owners, and say why the objects of this class are alive; "*" for those that retain most
     # @return [Ledger]
     # @raise [ArgumentError] for a value that is not allowed
     # @raise [Unsupported] if this process cannot be profiled or, with +owners+, copied
     # @raise [Error] if the system refuses
-    def memory(owners: false, force: false)
+    def memory(owners: false, force: false, why: nil)
       ensure_supported
-      Ledger.take(owners, force)
+      Ledger.take(owners, force, why)
     end
 
     # Returns the profiler's own counters, under the names that Prometheus uses: what it recorded in this process, what it

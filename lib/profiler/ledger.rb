@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "ledger/edges"
 
 module Profiler
   # Where the memory of a process is: the ledger of its resident bytes. {Profiler.memory} returns it.
@@ -13,11 +14,14 @@ module Profiler
   class Ledger
     class << self
       # @api private
-      def take(owners, force)
+      def take(owners, force, why = nil)
         [[:owners, owners], [:force, force]].each do |name, value|
           raise ArgumentError, "#{name}: #{value.inspect} is not allowed (allowed: true, false)" unless [true, false].include?(value)
         end
-        new(Native.ledger(owners, force))
+        return new(Native.ledger(owners, force, nil).first) if why.nil?
+
+        json, paths = Native.ledger(true, force, [why, classes(why)])
+        new(with_names(json, paths))
       end
 
       # Reads a ledger that was written as JSON.
@@ -28,6 +32,27 @@ module Profiler
       def parse(json)
         Native.ledger_text(json) # which reads all of it
         new(json)
+      end
+
+      private
+
+      # Returns the classes of that name. Code that was reloaded leaves several.
+      def classes(why)
+        raise ArgumentError, "why: #{why.inspect} is not allowed (allowed: the name of a class, or \"*\")" unless why.is_a?(String)
+        return [] if why == "*"
+
+        found = ObjectSpace.each_object(Class).select { |it| Edges::NAME.bind_call(it) == why }
+        raise ArgumentError, "why: no class is named #{why.inspect} (allowed: the name of a class that is loaded, or \"*\")" if found.empty?
+
+        found
+      end
+
+      # Adds the names of references, which need the objects.
+      def with_names(json, paths)
+        ledger = JSON.parse(json)
+        holders = ledger.dig("snapshot", "why", "holders")
+        holders.zip(paths) { |holder, path| Edges.name_path(holder, path) }
+        JSON.generate(ledger)
       end
     end
 
@@ -56,6 +81,12 @@ module Profiler
     #
     # @return [Array<Hash>]
     def findings = to_h.fetch(:findings)
+
+    # Why the objects of a class are alive: +:count+, +:retained+ and +:holders+, each with its +:path+. +nil+ if the ledger was taken
+    # without +why+.
+    #
+    # @return [Hash, nil]
+    def why = to_h.dig(:snapshot, :why)
 
     # @return [Array<String>] what the reader must know
     def notes = to_h.fetch(:notes)

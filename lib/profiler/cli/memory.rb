@@ -17,6 +17,7 @@ module Profiler
         profiler memory --owners 4711
         profiler memory --owners --json 4711 > before.json
         profiler memory --owners --since before.json 4711
+        profiler memory --why Session 4711
 
         Without --owners, the process is not stopped. With it, garbage is collected, and a copy of the process finds who has each
         block of malloc: a class, a library, or nobody, which is a leak of C code. profiler ps lists the processes.
@@ -25,6 +26,7 @@ module Profiler
       def initialize
         super
         @owners = @force = @json = false
+        @why = nil
       end
 
       private
@@ -33,6 +35,7 @@ module Profiler
         parser.on("--owners", "find the owners of malloc's memory, in a copy of the process") { @owners = true }
         parser.on("--since LEDGER", "show what changed since a ledger that --json printed") { |path| @since = path }
         parser.on("--force", "copy the process even if it is large, or near its memory limit") { @force = true }
+        parser.on("--why CLASS", "find owners, and why the objects of a class are alive ('*': the largest)") { |name| @why = name }
         attach_option(parser)
         parser.on("--json", "print JSON; sizes are bytes, times nanoseconds") { @json = true }
       end
@@ -49,7 +52,7 @@ module Profiler
 
       def ask(process)
         with_client(process) do |client|
-          _, bytes = client.ask(do: "memory", owners: @owners, force: @force)
+          _, bytes = client.ask(do: "memory", owners: @owners, force: @force, why: @why)
           ledger_in(bytes, client.path)
         end
       end

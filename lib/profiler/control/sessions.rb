@@ -105,7 +105,8 @@ module Profiler
       end
 
       def memory(request)
-        body = Profiler.memory(owners: request.fetch(:owners, false), force: request.fetch(:force, false)).to_json
+        options = { owners: request.fetch(:owners, false), force: request.fetch(:force, false), why: request[:why] }
+        body = Profiler.memory(**options).to_json
         [JSON.generate({ bytes: body.bytesize }), body]
       end
 

@@ -103,6 +103,16 @@ static VALUE end_storm(VALUE self)
     return Qnil;
 }
 
+static VALUE registered;
+
+/* Registers the address of an object as a root. */
+static VALUE register_root(VALUE self, VALUE object)
+{
+    registered = object;
+    rb_gc_register_address(&registered);
+    return Qnil;
+}
+
 void Init_leaky(void)
 {
     VALUE leaky = rb_define_module("Leaky");
@@ -111,6 +121,7 @@ void Init_leaky(void)
     rb_define_singleton_method(leaky, "lose_objects", lose_objects, 2);
     rb_define_singleton_method(leaky, "keep", keep, 2);
     rb_define_singleton_method(leaky, "object", object, 2);
+    rb_define_singleton_method(leaky, "register", register_root, 1);
     rb_define_singleton_method(leaky, "begin_storm", begin_storm, 1);
     rb_define_singleton_method(leaky, "end_storm", end_storm, 0);
 }

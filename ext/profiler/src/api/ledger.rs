@@ -1,27 +1,39 @@
 //! The ledger of this process's memory, and what is done with ledgers: lines of JSON, as they travel and are
 //! kept.
 
-use magnus::{function, prelude::*, Error, RModule, Ruby};
+use magnus::{function, prelude::*, Error, RArray, RModule, Ruby};
 use profiler_core::memory::diff::LedgerDiff;
 use profiler_core::memory::ledger::Ledger;
 
 use crate::errors::argument_error;
 
-/// Implements `Native.ledger(owners, force)`: returns the ledger of this process as JSON.
+/// Implements `Native.ledger(owners, force, why)`: returns the ledger of this process as JSON. With `why`, the name
+/// and the classes of objects, it also says why these are alive, and returns the objects on their paths.
 #[cfg(target_os = "linux")]
-fn ledger(ruby: &Ruby, owners: bool, force: bool) -> Result<String, Error> {
+fn ledger(
+    ruby: &Ruby,
+    owners: bool,
+    force: bool,
+    why: Option<(String, RArray)>,
+) -> Result<(String, Option<RArray>), Error> {
+    use crate::memory::{ledger, ledger_with_owners, Wanted};
     let program = crate::control::program();
-    let ledger = if owners {
-        crate::memory::ledger_with_owners(ruby, program, force)
-    } else {
-        crate::memory::ledger(ruby, program)
-    };
-    Ok(ledger?.json())
+    if !owners {
+        return Ok((ledger(ruby, program)?.json(), None));
+    }
+    let wanted = why.map(|(name, classes)| Wanted::new(ruby, name, classes)).transpose()?;
+    let (ledger, objects) = ledger_with_owners(ruby, program, force, wanted.as_ref())?;
+    Ok((ledger.json(), objects))
 }
 
 /// Refuses `Native.ledger`.
 #[cfg(not(target_os = "linux"))]
-fn ledger(ruby: &Ruby, _owners: bool, _force: bool) -> Result<String, Error> {
+fn ledger(
+    ruby: &Ruby,
+    _owners: bool,
+    _force: bool,
+    _why: Option<(String, RArray)>,
+) -> Result<(String, Option<RArray>), Error> {
     let why = "only Linux tells a process what its memory is";
     Err(crate::vm::exceptions::error(ruby, "Unsupported", why))
 }
@@ -43,7 +55,7 @@ fn diff(ruby: &Ruby, before: String, after: String) -> Result<(String, String), 
 
 /// Defines the functions.
 pub(super) fn init(native: RModule) -> Result<(), Error> {
-    native.define_singleton_method("ledger", function!(ledger, 2))?;
+    native.define_singleton_method("ledger", function!(ledger, 3))?;
     native.define_singleton_method("ledger_text", function!(text, 1))?;
     native.define_singleton_method("ledger_diff", function!(diff, 2))?;
     Ok(())

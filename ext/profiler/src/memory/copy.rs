@@ -1,20 +1,25 @@
 //! The work of the copy of the process: it takes the census.
 //!
 //! The rules are those of a signal handler, and one more: no memory of malloc is freed either. All tables are
-//! mappings.
+//! mappings. Of the VM it calls only what marks objects ([`Marks`]), and that only if it is asked why objects
+//! are alive.
 
 use profiler_core::memory::arena::Chunk;
 use profiler_core::memory::census::{self, FileRange, Tables};
-use profiler_core::memory::index::{Span, Table};
+use profiler_core::memory::graph;
+use profiler_core::memory::index::{Index, Span, Table};
 use profiler_core::memory::layout::Part;
 use profiler_core::memory::mapping::Mapping;
 use profiler_core::memory::pages::Memory;
 use profiler_core::memory::report::Report;
+use profiler_core::memory::why::{self, Question};
+use profiler_core::memory::why_report::WhyReport;
 
 use super::facts::Facts;
 use crate::sys::mapped_table::MappedTable;
 use crate::sys::own_memory::{prefer_to_kill_this, CopiedMemory, OwnFile, OwnRegions};
 use crate::vm::heap::Sizes;
+use crate::vm::marks::Marks;
 
 /// What the copy needs for a census.
 #[derive(Clone, Copy)]
@@ -25,6 +30,24 @@ pub(super) struct CensusRequest<'facts> {
     pub(super) tcache_key: u64,
     /// The report, which the original sees too.
     pub(super) report: *mut Report,
+    /// Why objects are alive, with where the original sees the answer too.
+    pub(super) question: Option<(Question<'facts>, *mut WhyReport)>,
+}
+
+/// Tables that are mappings.
+struct MappedTables;
+
+impl graph::Tables for MappedTables {
+    type Numbers = MappedTable<u32>;
+    type Sums = MappedTable<u64>;
+
+    fn numbers() -> MappedTable<u32> {
+        MappedTable::new()
+    }
+
+    fn sums() -> MappedTable<u64> {
+        MappedTable::new()
+    }
 }
 
 /// Opens the pagemap. The kernel refuses this once the copy is no longer dumpable.
@@ -32,7 +55,7 @@ pub(super) fn open() -> Option<OwnFile> {
     OwnFile::open(c"/proc/self/pagemap")
 }
 
-/// Takes the census.
+/// Takes the census, and then answers the question.
 ///
 /// # Safety
 /// This is a copy of the process with one thread, and nobody else uses the report.
@@ -55,7 +78,9 @@ pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) 
     }
     let [bodies, pages, classes, stacks] = request.facts.ranges();
     let shared_report = (request.report as u64, request.report as u64 + size_of::<Report>() as u64);
-    let ranges = [own.text.range(), bodies, pages, classes, stacks, shared_report];
+    let answer = request.question.map_or(0, |(_, answer)| answer as u64);
+    let shared_answer = (answer, if answer == 0 { 0 } else { answer + size_of::<WhyReport>() as u64 });
+    let ranges = [own.text.range(), bodies, pages, classes, stacks, shared_report, shared_answer];
     let memory = Memory::new(own.regions.rows(), own.states.rows(), CopiedMemory);
     let facts = census::Facts {
         known: request.facts.known(&request.sizes, &ranges),
@@ -75,5 +100,11 @@ pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) 
         owners: &mut owners,
         queue: &mut queue,
     };
-    census::take(&memory, &facts, tables, report);
+    let is_whole = census::take(&memory, &facts, tables, report);
+    let Some((question, answer)) = request.question.filter(|_| is_whole) else { return };
+    // SAFETY: the caller promises that nobody else uses the report; it is mapped, and zeros are a valid one.
+    // This is a copy, made outside of a GC with the GVL held and everything swept.
+    let (answer, mut vm) = unsafe { (&mut *answer, Marks::new()) };
+    let index = Index::new(chunks.rows(), spans.rows(), firsts.rows());
+    why::explain::<MappedTables, _>(&memory, &facts, index, question, &mut vm, answer);
 }

@@ -7,7 +7,8 @@
 //!
 //! * The garbage collection, the list of pages and the copy are **one hold of the GVL**: a thread that
 //!   allocates in between leaves slots that nobody has swept.
-//! * The copy **calls no Ruby function and no malloc**. Its tables are mappings (`sys/linux/mapped_table.rs`),
+//! * The copy **calls no Ruby function and no malloc**, except for those that mark objects if it is asked why
+//!   some are alive. A GC calls them as well, and so they neither allocate nor free. Its tables are mappings (`sys/linux/mapped_table.rs`),
 //!   and so are those of this process that hold addresses, or they would hide leaks.
 //! * **No page is read before its state is known** (`core/memory/pages.rs`): systems have guards that they do
 //!   not list, and that end a process which touches them.
@@ -20,11 +21,12 @@ mod allocator;
 mod copy;
 mod facts;
 mod headroom;
+mod holders;
 mod snapshot;
 
 use std::fs::read_to_string;
 
-use magnus::{Error, Ruby};
+use magnus::{Error, RArray, Ruby};
 use profiler_core::memory::census;
 use profiler_core::memory::index::Table;
 use profiler_core::memory::ledger::Ledger;
@@ -40,6 +42,7 @@ use crate::vm::exceptions::error;
 use crate::vm::heap::Sizes;
 use crate::vm::without_gvl::without_gvl;
 use facts::Facts;
+pub(crate) use holders::Wanted;
 use snapshot::Finished;
 
 /// The number of copies that are made if other threads change malloc's arenas at that instant.
@@ -77,7 +80,14 @@ pub(crate) fn ledger(ruby: &Ruby, program: String) -> Result<Ledger, Error> {
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile. `Profiler::Unsupported` or `Profiler::Error` with the reason.
-pub(crate) fn ledger_with_owners(ruby: &Ruby, program: String, force: bool) -> Result<Ledger, Error> {
+///
+/// With `wanted`, it also says why objects are alive, and returns the objects on their paths.
+pub(crate) fn ledger_with_owners(
+    ruby: &Ruby,
+    program: String,
+    force: bool,
+    wanted: Option<&Wanted>,
+) -> Result<(Ledger, Option<RArray>), Error> {
     if let Some(why) = allocator::refusal() {
         return Err(error(ruby, "Unsupported", format!("no owners can be found: {why}")));
     }
@@ -92,7 +102,7 @@ pub(crate) fn ledger_with_owners(ruby: &Ruby, program: String, force: bool) -> R
     }
     let (mut gc_ns, mut fork_ns, mut copies) = (0, 0, 0);
     let found = loop {
-        let found = snapshot::take(ruby, &sizes)?;
+        let found = snapshot::take(ruby, &sizes, wanted.map(Wanted::question))?;
         (gc_ns, fork_ns, copies) = (gc_ns + found.gc_ns, fork_ns + found.fork_ns, copies + 1);
         if found.not_walked() as f64 <= smaps.rss as f64 * MAX_UNWALKED_SHARE || copies == COPIES {
             break found;
@@ -110,7 +120,14 @@ pub(crate) fn ledger_with_owners(ruby: &Ruby, program: String, force: bool) -> R
         ledger.notes.push("memory in swap is not among the rows".into());
     }
     ledger.finish();
-    Ok(ledger)
+    let objects = match (found.why(), wanted) {
+        (Some(why), Some(wanted)) => {
+            ledger.add_why(wanted.name.clone(), why, found.report(), |class| found.class_name(class));
+            Some(holders::objects(ruby, &sizes, why)?)
+        }
+        _ => None,
+    };
+    Ok((ledger, objects))
 }
 
 fn add_owners(ledger: &mut Ledger, found: &Finished) {

@@ -8,6 +8,8 @@ use profiler_core::memory::index::Table;
 use profiler_core::memory::report::{Kind, Report, DONE};
 use profiler_core::memory::rows::MallocCount;
 use profiler_core::memory::smaps::{MappingSize, Smaps};
+use profiler_core::memory::why::Question;
+use profiler_core::memory::why_report::WhyReport;
 
 use super::facts::Facts;
 use super::{allocator, copy};
@@ -29,6 +31,7 @@ const CLASSES: usize = 16_384;
 /// A copy that has finished.
 pub(super) struct Finished {
     page: Page<Report>,
+    why: Option<Page<WhyReport>>,
     facts: Facts,
     /// Keeps the classes alive and in place.
     _classes: Pinned,
@@ -50,6 +53,12 @@ impl Finished {
         unsafe { &*self.page.as_ptr() }
     }
 
+    /// Returns why objects are alive, if that was asked for.
+    pub(super) fn why(&self) -> Option<&WhyReport> {
+        // SAFETY: the copy has ended, so nobody writes to the page.
+        self.why.as_ref().map(|page| unsafe { &*page.as_ptr() })
+    }
+
     /// Returns the bytes of malloc's arenas that could not be walked.
     pub(super) fn not_walked(&self) -> u64 {
         self.report().kinds.get(Kind::Broken as usize).map_or(0, |sum| sum.bytes)
@@ -64,15 +73,20 @@ impl Finished {
     }
 }
 
-/// Takes a snapshot and waits for what the copy finds.
+/// Takes a snapshot and waits for what the copy finds, and for the answer to a question.
 ///
 /// # Errors
 /// Exceptions that were delivered meanwhile. `Profiler::Error` with the reason.
-pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
+pub(super) fn take(ruby: &Ruby, sizes: &Sizes, question: Option<Question<'_>>) -> Result<Finished, Error> {
     demand_stack(ruby)?;
     let refused = |why: String| error(ruby, "Error", format!("no owners were found: {why}"));
     // SAFETY: zeros are an empty report.
     let page = unsafe { Page::<Report>::new() }
+        .map_err(|why| refused(format!("no memory for the report: {why}")))?;
+    // SAFETY: zeros are an empty report.
+    let why = question
+        .map(|_| unsafe { Page::<WhyReport>::new() })
+        .transpose()
         .map_err(|why| refused(format!("no memory for the report: {why}")))?;
     let tcache_key = allocator::tcache_key();
     let mut facts = Facts::new();
@@ -110,7 +124,13 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
         if unsafe { heap::collections() } != collections {
             continue;
         }
-        let request = copy::CensusRequest { facts: &facts, sizes: *sizes, tcache_key, report: page.as_ptr() };
+        let request = copy::CensusRequest {
+            facts: &facts,
+            sizes: *sizes,
+            tcache_key,
+            report: page.as_ptr(),
+            question: question.zip(why.as_ref().map(Page::as_ptr)),
+        };
         // SAFETY: `open` and `take` neither allocate, lock nor panic; this process does not touch the report
         // before the copy has ended.
         let running = unsafe { snapshot::begin(copy::open, |pagemap| copy::take(request, pagemap)) };
@@ -120,6 +140,7 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
         let knows_kept_chunks = tcache_key != 0;
         let found = Finished {
             page,
+            why,
             facts,
             _classes: classes,
             sums,
@@ -130,6 +151,11 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes) -> Result<Finished, Error> {
             copy_ns,
         };
         return match found.report().stage {
+            DONE if found.why().is_some_and(|why| why.is_whole == 0) => Err(refused(format!(
+                "the copy of the process ended while it followed the references of objects: it took longer than {} s, had no memory, or a mark \
+                 function of a C extension failed in it",
+                PATIENCE.as_secs()
+            ))),
             DONE => Ok(found),
             stage => Err(refused(format!(
                 "the copy of the process ended in step {stage}: it took longer than {} s, had no memory, or /proc/self/pagemap cannot be \

@@ -18,6 +18,8 @@ pub(crate) mod heap;
 mod hook_list;
 pub(crate) mod jobs;
 pub(crate) mod keepers;
+#[no_implicit_prelude]
+pub(crate) mod marks;
 pub(crate) mod memory;
 pub(crate) mod methods;
 pub(crate) mod modules;

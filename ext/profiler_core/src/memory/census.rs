@@ -275,7 +275,7 @@ fn adopt_of_slots<M: Source>(
 }
 
 /// Returns the key of an object's owner: its class, or its type.
-fn key_of(slot: &Slot, classes: &[(u64, u64)]) -> u64 {
+pub(super) fn key_of(slot: &Slot, classes: &[(u64, u64)]) -> u64 {
     let real = || {
         let place = classes.binary_search_by_key(&slot.class, |it| it.0).ok()?;
         classes.get(place).map(|it| it.1)

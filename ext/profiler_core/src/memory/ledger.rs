@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::holders::Why;
 use super::report::{Kind, Kinds, OwnerSum, Report, Sum, FILE, KINDS, OTHERS, STACKS, UNNAMED};
 use super::rows::{ArenaRow, FileRow, Finding, HintRow, KindRow, MallocCount, OwnerRow, SizeRow};
-use super::slots::{type_name, Slot};
+use super::slots::{type_name, Slot, INTERNAL};
 use super::smaps::{MappingSize, Smaps};
+use super::why_report::WhyReport;
 
 /// All kinds with their keys and their words, in the order in which they are listed if they are equally large.
 pub(super) const KIND_NAMES: [(Kind, &str, &str); KINDS - 1] = [
@@ -65,6 +67,9 @@ pub struct Snapshot {
     pub sizes: Vec<SizeRow>,
     /// Files to which unreferenced chunks refer, the most bytes first.
     pub hints: Vec<HintRow>,
+    /// Why objects are alive. `None` if that was not asked for.
+    #[serde(default)]
+    pub why: Option<Why>,
 }
 
 /// The ledger of a process.
@@ -184,6 +189,19 @@ impl Ledger {
         self.snapshot = Some(snapshot);
     }
 
+    /// Adds why the objects of a class are alive, to what a snapshot found.
+    pub fn add_why(
+        &mut self,
+        class: String,
+        why: &WhyReport,
+        report: &Report,
+        name: impl Fn(u64) -> Option<String>,
+    ) {
+        if let Some(snapshot) = &mut self.snapshot {
+            snapshot.why = Some(Why::new(class, why, |key| owner_name(key, report, &name)));
+        }
+    }
+
     /// Returns the resident bytes of a kind, by its key.
     #[must_use]
     pub fn bytes(&self, kind: &str) -> u64 {
@@ -230,7 +248,7 @@ fn add_owner(row: &mut OwnerRow, sum: &OwnerSum) {
 /// Returns the name of an owner.
 fn owner_name(key: u64, report: &Report, class: &impl Fn(u64) -> Option<String>) -> String {
     match key {
-        key if key < Slot::TYPES => format!("(internal to Ruby) {}", type_name(key)),
+        key if key < Slot::TYPES => format!("{INTERNAL}{}", type_name(key)),
         STACKS => "(stacks)".to_owned(),
         UNNAMED => "(unnamed memory)".to_owned(),
         OTHERS => "(all other classes)".to_owned(),

@@ -13,6 +13,8 @@ const OF_RUBY_CODE: [u8; 12] =
 const OBJECT: u8 = 1;
 /// A class.
 pub const CLASS: u8 = 2;
+/// A module.
+pub const MODULE: u8 = 3;
 const FLOAT: u8 = 4;
 const STRING: u8 = 5;
 const REGEXP: u8 = 6;
@@ -21,12 +23,15 @@ const HASH: u8 = 8;
 const STRUCT: u8 = 9;
 const BIGNUM: u8 = 10;
 const FILE: u8 = 11;
-const DATA: u8 = 12;
+/// Data of C code.
+pub const DATA: u8 = 12;
 const MATCH: u8 = 13;
 const COMPLEX: u8 = 14;
 const RATIONAL: u8 = 15;
 const SYMBOL: u8 = 20;
 const IMEMO: u8 = 26;
+const NODE: u8 = 27;
+const INCLUSION: u8 = 28;
 const ZOMBIE: u8 = 29;
 const MOVED: u8 = 30;
 
@@ -69,6 +74,13 @@ impl Slot {
         OF_RUBY_CODE.contains(&self.kind)
     }
 
+    /// Returns whether Ruby code can see the object. The VM hides objects of its own by giving them no class.
+    #[inline]
+    #[must_use]
+    pub fn is_visible(&self) -> bool {
+        self.class != 0 && ![IMEMO, NODE, INCLUSION].contains(&self.kind)
+    }
+
     /// Returns whether the class tells more about the object than its type.
     #[must_use]
     pub fn is_named_by_class(&self) -> bool {
@@ -102,13 +114,16 @@ impl Slot {
     pub const TYPES: u64 = 32 << 4;
 }
 
+/// What comes before the type of objects of the VM's own, where those of classes are listed too.
+pub const INTERNAL: &str = "(internal to Ruby) ";
+
 /// Returns the name of a type, by its number.
 #[must_use]
 pub fn type_name(number: u64) -> &'static str {
     match ((number >> 4) as u8, number & 15) {
         (OBJECT, _) => "Object",
         (CLASS, _) => "Class",
-        (3, _) => "Module",
+        (MODULE, _) => "Module",
         (FLOAT, _) => "Float",
         (STRING, _) => "String",
         (REGEXP, _) => "Regexp",
@@ -130,8 +145,8 @@ pub fn type_name(number: u64) -> &'static str {
         (IMEMO, 12) => "call cache",
         (IMEMO, 13) => "constant cache",
         (IMEMO, _) => "other data of the VM",
-        (27, _) => "syntax tree",
-        (28, _) => "inclusion of a module",
+        (NODE, _) => "syntax tree",
+        (INCLUSION, _) => "inclusion of a module",
         _ => "other object of the VM",
     }
 }

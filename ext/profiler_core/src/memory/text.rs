@@ -42,6 +42,7 @@ impl Ledger {
         self.write_kinds(&mut text);
         if let Some(snapshot) = &self.snapshot {
             write_owners(&mut text, &snapshot.owners);
+            snapshot.why.iter().for_each(|why| why.write(&mut text));
         }
         self.write_check(&mut text);
         text

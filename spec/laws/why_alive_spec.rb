@@ -1,0 +1,166 @@
+# frozen_string_literal: true
+
+require_relative "../support/c_extension"
+
+# Programs that hold objects in known ways. Each way must be named, and what it retains must be right.
+RSpec.describe "Why objects are alive" do
+  include_context "with a program"
+
+  # A class for each way, so that each has a question of its own.
+  let(:ways) { <<~'RUBY' }
+    require "leaky"
+    NAMES = %w[Constant ClassIvar ClassVariable Global FiberLocal ThreadVariable ClosureLocal Defined Singleton OtherStack Suspended
+               StructMember NestedIvar HashKey Enumerated ExceptionIvar Element Registered]
+    NAMES.each { |name| Object.const_set("In#{name}", Class.new { def initialize = @bytes = "b" * 50_000 }) }
+    module App; class Cache; end; end
+    def apart = Thread.new { yield; nil }.join
+    apart { App::Cache.const_set(:KEPT, InConstant.new) }
+    apart { App::Cache.instance_variable_set(:@entry, InClassIvar.new) }
+    apart { App::Cache.class_variable_set(:@@all, InClassVariable.new) }
+    apart { $kept_globally = InGlobal.new }
+    WAITING = Thread.new { Thread.stop }
+    apart { WAITING[:kept] = InFiberLocal.new } # not by itself, or its stack might still hold them
+    apart { WAITING.thread_variable_set(:held, InThreadVariable.new) }
+    apart { kept = InClosureLocal.new; App.const_set(:BLOCK, proc { kept }) }
+    apart { kept = InDefined.new; App::Cache.define_method(:defined) { kept } }
+    apart { kept = InSingleton.new; App.define_singleton_method(:single) { kept } }
+    def hold(kept) = (Thread.stop; kept)
+    HOLDING = Thread.new { hold(InOtherStack.new) }
+    FIBER = Fiber.new { kept = InSuspended.new; Fiber.yield; kept }
+    FIBER.resume
+    Pair = Struct.new(:left, :right)
+    apart { App.const_set(:PAIR, Pair.new(1, InStructMember.new)) }
+    class Outer; def initialize(inner) = @inner = inner; end
+    apart { App.const_set(:OUTER, Outer.new(Outer.new(InNestedIvar.new))) }
+    apart { App.const_set(:BY_KEY, { InHashKey.new => 1 }) }
+    apart { App.const_set(:EACH, [InEnumerated.new].each.tap(&:next)) }
+    apart { App.const_set(:ERROR, RuntimeError.new("no").tap { |it| it.instance_variable_set(:@cause_of_it, InExceptionIvar.new) }) }
+    apart { App.const_set(:LIST, [0, { "a key" => { x: InElement.new } }]) }
+    apart { Leaky.register(InRegistered.new) }
+    sleep 0.01 until [WAITING, HOLDING].all? { |it| it.status == "sleep" }
+  RUBY
+
+  let(:leaky) { CExtension.options("memory/leaky") }
+
+  # The names of the steps, without classes.
+  def names(why) = why[:holders].first[:path].map { |step| step[:name] }
+
+  it "are named, for eighteen ways to hold them" do
+    found = run_json(<<~RUBY, ruby_options: leaky, timeout: 300)
+      #{ways}
+      print_json(NAMES.to_h { |name| [name, Profiler.memory(why: "In\#{name}").why] })
+    RUBY
+    expect(found.values).to all(include(count: 1, retained: be_between(50_000, 60_000), holders: [include(count: 1)]))
+    expected = {
+      Constant: ["App::Cache", "::KEPT"],
+      ClassIvar: ["App::Cache", "@entry"],
+      ClassVariable: ["App::Cache", "@@all"],
+      Global: ["$kept_globally"],
+      FiberLocal: ["Object", "::WAITING", "[:kept]"],
+      ThreadVariable: ["Object", "::WAITING", "thread variables", "[:held]"],
+      ClosureLocal: ["App", "::BLOCK", "", "local variable kept"],
+      StructMember: ["App", "::PAIR", ".right"],
+      NestedIvar: ["App", "::OUTER", "@inner", "@inner"],
+      HashKey: ["App", "::BY_KEY", "(a key)"],
+      ExceptionIvar: ["App", "::ERROR", "@cause_of_it"],
+      Element: ["App", "::LIST", "[1]", '["a key"]', "[:x]"]
+    }
+    expect(expected.to_h { |name, _| [name, names(found.fetch(name))] }).to eq(expected)
+    expect(names(found[:Defined])).to start_with("App::Cache").and end_with("local variable kept")
+    expect(names(found[:Singleton])).to start_with("App").and end_with("local variable kept")
+    expect(names(found[:OtherStack])).to match(["Object", "::HOLDING", /\Alocal variable of \S+:\d+:in /])
+    expect(names(found[:Suspended]).join(" > ")).to match(/\AObject > ::FIBER > (?:> )?local variable, or fiber-local, of \S+:\d+:in /)
+    expect(names(found[:Enumerated])).to start_with("App", "::EACH")
+    expect(found[:Registered][:holders].first).to include(root: eq("registered by C code").or(eq("the VM")))
+  end
+
+  it "retain what would be free without them, with the memory of malloc" do
+    why = run_json(<<~'RUBY')
+      class Session; def initialize(shared) = (@own = "s" * 20_000; @shared = shared); end
+      class Store
+        @all = {}
+        def self.add(name, session) = @all[name] = session
+      end
+      shared = "h" * 3_000_000
+      Thread.new { 500.times { |number| Store.add("k#{number}", Session.new(shared)) } }.join
+      OTHERS = Thread.new { Array.new(20) { Session.new(nil) } }.value
+      KEEPS_IT_TOO = [shared]
+      print_json(Profiler.memory(why: "Session").why)
+    RUBY
+    expect(why).to include(class: "Session", count: 520, retained: be_within(200_000).of(520 * 20_050), others: 0)
+    store, others = why[:holders]
+    expect(store).to include(count: 500, retained: be_within(200_000).of(500 * 20_050), missing: 0)
+    expect(store[:path].map { |step| step[:name] }).to match(["Store", "@all", /\A\["k\d+"\]\z/])
+    expect(store[:path].map { |step| step[:class] }).to eq(%w[Class Hash Session])
+    expect(store[:path].map { |step| step[:is_dominator] }).to eq([true, true, true])
+    expect(store[:path][1][:retained]).to be_within(300_000).of(500 * 20_050)
+    expect(others).to include(count: 20)
+    expect(others[:path].map { |step| step[:name] }).to match(["Object", "::OTHERS", /\A\[\d+\]\z/])
+  end
+
+  it "are the largest of all, for *, whatever their class" do
+    out = run(<<~'RUBY')
+      module Big; STORE = { list: Array.new(3_000) { |n| "x" * 5_000 } }; end
+      class Node; attr_accessor :next; end
+      CHAIN = Node.new.tap { |first| 20_000.times.inject(first) { |node, _| node.next = Node.new } }
+      ledger = Profiler.memory(why: "*")
+      puts ledger
+      p ledger.why[:holders].size, ledger.owners.any?
+      p Profiler.memory(why: "Node").why.slice(:count, :others)
+      again = Profiler::Ledger.parse(ledger.to_json)
+      p again.why == ledger.why
+    RUBY
+    expect(out).to match(/^The objects that retain most, of .* in all:$/)
+    expect(out).to match(/^ +1[45]\.\d MiB  1 object\n +(?:[\d.]+ [KM]iB)?  Big\n +1[45]\.\d MiB  > ::STORE  Hash\n +1[45]\.\d MiB  > \[:list\]  Array\n/)
+    expect(out).to match(/^\d+\ntrue\n\{:?count(?:=>|: )20001, :?others(?:=>|: )0\}\ntrue\n\z/)
+  end
+
+  it "says what was asked wrongly, and calls no method of the app" do
+    out = run(<<~'RUBY')
+      class Rude < BasicObject
+        def method_missing(*) = ::Kernel.abort("called")
+        def ==(_) = ::Kernel.abort("called")
+        def equal?(_) = ::Kernel.abort("called")
+      end
+      class Touchy
+        def ==(_) = abort("called")
+        def inspect = abort("called")
+        def hash = 7
+        def eql?(_) = abort("called")
+        def self.name = abort("called")
+      end
+      class Wanted; end
+      HELD = { Touchy.new => [Rude.new, Rude.new], nil => Wanted.new }
+      class Rude; def initialize(held) = @held = held; end
+      HOLDER = Rude.new(Rude.new(Wanted.new))
+      why = Profiler.memory(why: "Wanted").why
+      p why[:count], why[:holders].map { |it| it[:path].map { |step| step[:name] } }.sort
+      p Profiler.memory(why: "Touchy").why[:count]
+      [7, "Wantd", "wanted", ""].each { |name| puts error { Profiler.memory(why: name) } }
+    RUBY
+    expect(out).to start_with(<<~TEXT)
+      2
+      [["Object", "::HELD", "[nil]"], ["Object", "::HOLDER", "@held", "@held"]]
+      1
+      ArgumentError: why: 7 is not allowed (allowed: the name of a class, or "*")
+      ArgumentError: why: no class is named "Wantd" (allowed: the name of a class that is loaded, or "*")
+    TEXT
+  end
+
+  it "are found while other threads make, drop and move objects" do
+    counts = run_json(<<~'RUBY', ruby_options: leaky, timeout: 300)
+      require "leaky"
+      Leaky.begin_storm(2)
+      class Wanted; def initialize = @bytes = "n" * 3_000; end
+      HELD = Array.new(300) { Wanted.new }
+      busy = Array.new(2) { Thread.new { loop { Array.new(1_000) { |n| "z" * n }; GC.start } } }
+      busy << Thread.new { loop { GC.compact; sleep 0.01 } } if GC.respond_to?(:compact)
+      found = Array.new(8) { Profiler.memory(why: "Wanted").why }
+      Leaky.end_storm
+      busy.each(&:kill)
+      print_json(found.map { |why| [why[:count], why[:holders].first[:path].map { |step| step[:name] }] })
+    RUBY
+    expect(counts.map(&:first)).to eq([300] * 8)
+    expect(counts.map(&:last)).to all(match(["Object", eq("::HELD").or(start_with("(gone")), match(/\A\[\d+\]\z/).or(eq("")).or(start_with("(gone"))]))
+  end
+end
