@@ -163,4 +163,20 @@ RSpec.describe "Why objects are alive" do
     expect(counts.map(&:first)).to eq([300] * 8)
     expect(counts.map(&:last)).to all(match(["Object", eq("::HELD").or(start_with("(gone")), match(/\A\[\d+\]\z/).or(eq("")).or(start_with("(gone"))]))
   end
+
+  it "keeps no thread from adding to a Hash whose keys are looked at" do
+    name, failed = run_json(<<~'RUBY', timeout: 120)
+      Session = Class.new
+      ALL = (1..1_500_000).to_h { |number| [number, nil] }
+      ALL[:last] = Session.new
+      failed = nil
+      Thread.new do
+        (1..).each { |number| ALL[-number] = nil; ALL.delete(-number); sleep 0.0001 }
+      rescue RuntimeError => e
+        failed = e.message
+      end
+      print_json([Profiler.memory(why: "Session").why[:holders][0][:path].last[:name], failed])
+    RUBY
+    expect([name, failed]).to eq(["[:last]", nil])
+  end
 end

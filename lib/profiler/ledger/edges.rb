@@ -22,7 +22,8 @@ module Profiler
         # Sets the names of a path's steps.
         #
         # @param row [Hash] the path, as the ledger has it
-        # @param steps [Array<Array>] for each step its object; +nil+ and maybe a name for those of the VM, nothing for what is gone
+        # @param steps [Array<Array>] a row for each step: +[object]+; +[nil]+ or +[nil, name]+ for an object of the VM's own; empty if
+        #   the object has died or moved
         def name_path(row, steps)
           holder = nil # the last object that Ruby code can see
           between = [] # what is between that and the next one
@@ -107,12 +108,14 @@ module Profiler
           nil
         end
 
+        # Looks at copies: other threads run meanwhile, and cannot add a key to a Hash that is being iterated over.
         def entry(holder, held)
-          Hash.instance_method(:each_pair).bind_call(holder) do |key, value|
-            return "[#{plain(key)}]" if same?(value, held)
-            return "(a key)" if same?(key, held)
-          end
-          "(default)"
+          keys = Hash.instance_method(:keys).bind_call(holder)
+          values = Hash.instance_method(:values).bind_call(holder)
+          place = values.index { |value| same?(value, held) }
+          return "[#{plain(keys[place])}]" if place && keys.size == values.size # a thread may have run in between
+
+          keys.any? { |key| same?(key, held) } ? "(a key)" : "(default)" unless place
         end
 
         def index(holder, held)
@@ -151,8 +154,8 @@ module Profiler
         # What can refer to others without a name.
         def kind(holder)
           case holder
-          when Thread then ["local variable of", place(holder.backtrace)].compact.join(" ")
-          when Fiber then ["local variable, or fiber-local, of", place(holder.backtrace)].compact.join(" ")
+          when Thread then ["local variable of", place(Thread.instance_method(:backtrace).bind_call(holder))].compact.join(" ")
+          when Fiber then ["local variable, or fiber-local, of", place(Fiber.instance_method(:backtrace).bind_call(holder))].compact.join(" ")
           when Module then "(a private constant, or the VM's)"
           else ""
           end
