@@ -106,5 +106,6 @@ pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) 
     // This is a copy, made outside of a GC with the GVL held and everything swept.
     let (answer, mut vm) = unsafe { (&mut *answer, Marks::new()) };
     let index = Index::new(chunks.rows(), spans.rows(), firsts.rows());
-    why::explain::<MappedTables, _>(&memory, &facts, index, question, &mut vm, answer);
+    // The report says whether it is whole.
+    let _ = why::explain::<MappedTables, _>(&memory, &facts, index, question, &mut vm, answer);
 }

@@ -72,7 +72,7 @@ pub fn shown(report: &WhyReport) -> Vec<&Group> {
     groups
 }
 
-/// Returns the steps of a group from the root on, and how many are missing after which of them.
+/// Returns the steps of a group that are kept, from the root on.
 #[must_use]
 pub fn steps(group: &Group) -> Vec<Step> {
     group.steps.iter().take(group.length as usize).rev().copied().collect()

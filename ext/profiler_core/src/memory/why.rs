@@ -44,21 +44,8 @@ struct Objects<'tables, 'memory, T: Tables, M> {
     places: Places<'tables, T::Numbers>,
 }
 
-/// Answers the question. Returns false if there is no room.
+/// Answers the question. `None` if there is no room; the report is not whole then.
 pub fn explain<T: Tables, M: Source>(
-    memory: &Memory<'_, M>,
-    facts: &Facts<'_>,
-    index: Index<'_>,
-    question: Question<'_>,
-    vm: &mut impl Vm,
-    report: &mut WhyReport,
-) -> bool {
-    let done = answer::<T, M>(memory, facts, index, question, vm, report);
-    report.is_whole = u64::from(done.is_some());
-    done.is_some()
-}
-
-fn answer<T: Tables, M: Source>(
     memory: &Memory<'_, M>,
     facts: &Facts<'_>,
     index: Index<'_>,
@@ -89,6 +76,7 @@ fn answer<T: Tables, M: Source>(
             objects.write_path(&dominators, &paths, group);
         }
     }
+    report.is_whole = 1;
     Some(())
 }
 
