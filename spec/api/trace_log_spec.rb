@@ -50,6 +50,48 @@ RSpec.describe "Profiler.trace with a log of calls" do
     expect(report[:secret]).to match(/ArgumentError: show: the value of "password" is not shown/)
   end
 
+  it "shows instance variables of whatever the method is called on, and calls nothing of it" do
+    lines, errors = report_of(<<~'RUBY')
+      class Order
+        def initialize(state) = @state = state
+        def close(state) = @state = state
+        def fail_with(state) = (@state = state; raise IOError)
+        def self.tally(total) = @total = total
+        attr_writer :other
+        def other = abort("called")
+        def instance_variable_get(*) = abort("called")
+        alias instance_variable_defined? instance_variable_get
+        def self.const_missing(name) = abort("called #{name}")
+      end
+      class Hostile
+        def initialize(state) = @state = state
+        def work = nil
+      end
+      class Integer; def thing = self; end
+      class Struct; def thing = self; end
+      closed = Order.new("new")
+      closed.other = Hostile.new(1)
+      all = lines("Order#close", show: %w[@state @other @gone @état]) { closed.close(Liar.new("done")) }
+      all += lines("Order#fail_with", show: [:@state], args: true) { closed.fail_with({ password: "hidden", a: ["x" * 100, 2] }) rescue nil }
+      all += lines("Order.tally", show: %w[@total result]) { Order.tally(7) }
+      all += lines("Hostile#work", show: %w[@state]) { Hostile.new(:ready).work }
+      all += lines("Integer#thing", show: %w[@state]) { 1.thing; (1 << 80).thing }
+      all += lines("Struct#thing", show: %w[@state]) { Struct.new(:state).new(1).thing.freeze.thing }
+      all += lines("Order#close", show: %w[@state], when: "@state == 2 and @gone == nil and not @gone") { closed.close(1); closed.close(2) }
+      print_json([all, %W[@password @api_key @@count @ @1 $stdout a-b @a.b \xFF].map { |name| error { Profiler.trace("Order#close", show: [name]) { 1 } } } +
+                       [error { Profiler.trace("Order#*", show: ["@"]) { 1 } }, ObjectSpace.each_object(TracePoint).count(&:enabled?)]])
+    RUBY
+    text = "\\[\"#{"x" * 60}\" \\(100 bytes\\), 2\\]"
+    expect(lines).to match([/  Order#close with @state: "done", @other: Hostile, @gone: undefined, @état: undefined returned Liar, from /,
+                            /  Order#fail_with\(state: Hash\(2\)\) with @state: \{:password => \[hidden\], :a => #{text}\} raised IOError, from /,
+                            /  Order\.tally with @total: 7 returned 7, from /, /  Hostile#work with @state: :ready returned NilClass, from /,
+                            /  Integer#thing with @state: undefined returned Integer/, /  Integer#thing with @state: undefined returned Integer/,
+                            *[/  Struct#thing with @state: undefined returned #<anonymous subclass of Struct>/] * 2, /  Order#close with @state: 2 returned Integer/])
+    expect(errors.first(2)).to all(match(/\AArgumentError: show: the value of "@\w+" is not shown, because its name looks like a secret\z/))
+    expect(errors[2..9]).to all(match(/\AArgumentError: show: ".*" is not a name \(allowed: of arguments and variables such as id, of instance variables such as @id, and result\)\z/))
+    expect(errors.last).to eq 0
+  end
+
   it "hides what Rails hides in its logs" do
     expect(report_of(<<~'RUBY')).to match([/show: the value of "note" is not shown/, "none"])
       module Rails; def self.application = Struct.new(:config).new(Struct.new(:filter_parameters).new([:not, /x\d/, ->(*) {}])); end

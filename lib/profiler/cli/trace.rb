@@ -18,6 +18,7 @@ module Profiler
         profiler trace --for 10 4711 'Order#*'
         profiler trace --limit 100 --json 4711 'Order#save' | jq .percentiles_ns
         profiler trace --when 'ms > 200 and user == 7' --args --show id 4711 'Order#save'
+        profiler trace --show @state,result --when '@total > 1000' 4711 'Order#save'
 
         It traces until the process ends, or you press Ctrl-C. All other code of the process runs as before, except for a C
         function such as IO#write: then each call of any C function takes some 0.05 us longer. profiler ps lists the processes.
@@ -27,7 +28,8 @@ module Profiler
 
         With --args, --return, --show, --lines, --save or --when, it also prints a line for each call, at most 100 a second. Values are shown
         as their classes and sizes, unless --show names them. A condition compares ms, running_ms, waiting_ms, gvl_ms, gc_ms,
-        raised, returned (names of classes), arguments and labels with numbers and 'texts'; it has and, or, not and ( ).
+        raised, returned (names of classes), arguments, instance variables such as @total, and labels with numbers and 'texts'; it has
+        and, or, not and ( ).
       TEXT
 
       # The allowed seconds.
@@ -50,7 +52,7 @@ module Profiler
         parser.on("--max-overhead SHARE", "end when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
         parser.on("--args", "print a line for each call, with its arguments") { @options[:args] = true }
         parser.on("--return", "print a line for each call, with what it returned") { @options[:returns] = true }
-        parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result") { |names| @options[:show] = names }
+        parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result; of instance variables: @name") { |names| @options[:show] = names }
         parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
         parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
         parser.on("--save", "have the flight recorder of the process save its minutes for each of these calls") { @options[:save] = true }

@@ -11,11 +11,13 @@ module Profiler
     # returned or raised, and who called it.
     #
     #   12:03:04.123  241 ms, 239 ms waiting  Order#save(id: 7, note: String(12 bytes)) returned true, from app/cart.rb:12
+    #   12:03:04.789  103 ms, 101 ms waiting  Order#send with @state: "new" raised IOError, from app/cart.rb:14
     #
     # The options:
     #
     # * +args+, +returns+: true to have the classes and sizes of the arguments, and of the result
-    # * +show+: an Array of names of arguments whose values are shown; +result+ stands for the result
+    # * +show+: an Array of names of arguments whose values are shown; +result+ stands for the result, <tt>@name</tt> for the
+    #   instance variable of +self+, as it is at the end of the call
     # * +when+: a {Condition} such as <tt>"ms > 200 and user_id == 7"</tt>, with which the limit of the trace counts logged calls
     # * +lines+: true to have the lines that the call ran, after the line of the call
     # * +save+: true to have the flight recorder save its minutes
@@ -30,12 +32,14 @@ module Profiler
       MAX_LINES_PER_SECOND = 100
       # The name by which the content of a result is requested.
       RESULT = "result"
+      # The names that can be requested.
+      NAME = /\A@?[[:alpha:]_][[:word:]]*\z/.freeze
       CALLER = Kernel.instance_method(:caller_locations)
       # A call that has begun: its arguments as text, those that the condition asks for by name, and the lines that it ran.
       Begun = Struct.new(:arguments, :asked, :steps)
       # The largest file whose lines are shown, in bytes.
       LARGEST = 1 << 22
-      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :CALLER, :Begun, :LARGEST
+      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :NAME, :CALLER, :Begun, :LARGEST
 
       # The options that a log has, with their defaults.
       DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false, save: false }.freeze
@@ -69,9 +73,11 @@ module Profiler
         @limit = limit if condition
         @args = flag("args", args)
         @returns = flag("returns", returns)
-        @values = Values.new(names(show))
-        @args ||= show.any? { |name| name.to_s != RESULT }
-        @returns ||= show.any? { |name| name.to_s == RESULT }
+        shown = names(show)
+        @values = Values.new(shown)
+        @variables, others = shown.uniq.partition { |name| name.start_with?("@") }
+        @returns ||= others.include?(RESULT)
+        @args ||= (others - [RESULT]).any?
         @condition = condition && Condition.new(condition)
         @with_steps = flag("lines", lines)
         @flight = flight if flag("save", save)
@@ -84,7 +90,7 @@ module Profiler
 
       # @return [Array<String>] the names in the condition that are neither facts nor arguments: labels
       def labels
-        @condition ? @condition.names - Facts::NAMES - @target.arguments : []
+        @condition ? (@condition.names - Facts::NAMES - @target.arguments).reject { |name| name.start_with?("@") } : []
       end
 
       # Enables the TracePoints of the log. The VM runs hooks of the same method newest first: that of the trace, which measures,
@@ -125,9 +131,15 @@ module Profiler
       end
 
       def names(show)
-        return show.map(&:to_s) if show.is_a?(Array) && show.all? { |name| name.is_a?(String) || name.is_a?(Symbol) }
+        unless show.is_a?(Array) && show.all? { |name| name.is_a?(String) || name.is_a?(Symbol) }
+          raise ArgumentError, "show: #{show.inspect} is not a list of names (allowed: an Array of Strings or Symbols)"
+        end
 
-        raise ArgumentError, "show: #{show.inspect} is not a list of names (allowed: an Array of Strings or Symbols)"
+        names = show.map(&:to_s)
+        wrong = names.find { |name| !name.valid_encoding? || !name.encoding.ascii_compatible? || !NAME.match?(name) }
+        return names unless wrong
+
+        raise ArgumentError, "show: #{wrong.inspect} is not a name (allowed: of arguments and variables such as id, of instance variables such as @id, and #{RESULT})"
       end
 
       def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
@@ -208,14 +220,20 @@ module Profiler
         return unless times && begun
 
         facts = Facts.new(times, raised, klass)
-        asked = begun.asked || {}
-        return unless @condition.nil? || @condition.true? { |name| asked.fetch(name) { facts.value(name) } }
+        return unless @condition.nil? || @condition.true? { |name| value_of(name, event, facts, begun.asked || {}) }
         return if too_many?
 
         write([line(event, facts, begun.arguments, caller), *begun.steps&.lines(@source)])
         Native.mark(@target.name, clock - times.first)
         @flight&.save_soon("#{@target.name} took #{facts.duration}")
         :last if @limit && (@logged += 1) >= @limit
+      end
+
+      # The value of a name in the condition.
+      def value_of(name, event, facts, asked)
+        return Values.instance_variable(event.self, name, nil) if name.start_with?("@")
+
+        asked.fetch(name) { facts.value(name) }
       end
 
       def write(lines)
@@ -233,7 +251,14 @@ module Profiler
       def line(event, facts, arguments, caller)
         outcome = facts.outcome
         outcome = "returned #{@values.of(RESULT, event.return_value)}" if @returns && !facts.raised?
-        "#{Time.now.strftime("%H:%M:%S.%L")}  #{facts.duration}  #{@target.name}#{"(#{arguments})" if arguments} #{outcome}#{", from #{caller.path}:#{caller.lineno}" if caller}"
+        "#{Time.now.strftime("%H:%M:%S.%L")}  #{facts.duration}  #{@target.name}#{"(#{arguments})" if arguments}#{variables(event)} #{outcome}#{", from #{caller.path}:#{caller.lineno}" if caller}"
+      end
+
+      # The requested instance variables of +self+.
+      def variables(event)
+        return if @variables.empty?
+
+        " with #{@values.list(@variables.map { |name| [name, Values.instance_variable(event.self, name)] })}"
       end
     end
   end

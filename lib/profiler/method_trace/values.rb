@@ -23,7 +23,19 @@ module Profiler
       ARRAY_SLICE = Array.instance_method(:slice)
       HASH_SIZE = Hash.instance_method(:size)
       EACH_PAIR = Hash.instance_method(:each_pair)
-      private_constant :LONGEST, :MAX_ELEMENTS, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :DUMP, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR
+      HAS_VARIABLE = Kernel.instance_method(:instance_variable_defined?)
+      VARIABLE = Kernel.instance_method(:instance_variable_get)
+      # The value of an instance variable that an object does not have.
+      UNDEFINED = Object.new.freeze
+      private_constant :LONGEST, :MAX_ELEMENTS, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :DUMP, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR, :HAS_VARIABLE, :VARIABLE, :UNDEFINED
+
+      # Returns the value of an instance variable of any object, be it an Integer or a BasicObject.
+      #
+      # @param name [String] with its +@+
+      # @param otherwise [Object] the value if there is none
+      def self.instance_variable(object, name, otherwise = UNDEFINED)
+        HAS_VARIABLE.bind_call(object, name) ? VARIABLE.bind_call(object, name) : otherwise
+      end
 
       # @param shown [Array<String>] the names whose values are shown
       # @raise [ArgumentError] if one of these is a secret
@@ -49,6 +61,8 @@ module Profiler
 
       # @return [String] the class of the value, and its size
       def kind(value)
+        return "undefined" if UNDEFINED.equal?(value)
+
         case value
         when nil, true, false then literal(value)
         when String then "#{name_of(value)}(#{BYTESIZE.bind_call(value)} bytes)"
