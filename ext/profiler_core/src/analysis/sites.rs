@@ -167,10 +167,16 @@ impl<'profile> Sites<'profile> {
     }
 
     /// Returns the frame that `site`, a frame of the stack, called. Skips frames that the profiler has put in
-    /// between.
+    /// between: its methods in place of `IO.popen` and others, and the call with which these continue.
     pub(super) fn callee(&self, stack: StackId, site: Frame) -> Option<Frame> {
-        let inner = self.profile.frames_of(stack).take_while(|it| *it != site);
-        inner.filter(|it| self.class(*it) != Class::Own).last()
+        let inner: Vec<Frame> = self.profile.frames_of(stack).take_while(|it| *it != site).collect();
+        let mut is_after_own = false;
+        inner.into_iter().rev().find(|it| {
+            let is_own = self.class(*it) == Class::Own;
+            let continues = is_after_own && self.name(*it) == "UnboundMethod#bind_call";
+            is_after_own = is_own;
+            !is_own && !continues
+        })
     }
 
     pub(super) fn is_app(&self, frame: Frame) -> bool {

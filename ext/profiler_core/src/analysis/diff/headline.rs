@@ -10,8 +10,8 @@ const MIN_CHANGE: f64 = 0.05;
 const REASON: f64 = 0.5;
 
 impl Diff {
-    /// Returns the change of the whole: "7.2 times faster: 2.71 s -> 377 ms, because Object#totals is gone", and
-    /// which runs failed. `None` if there was no weight at all and all runs ended well.
+    /// Returns the change of the whole: "7.2 times faster: 2.71 s -> 377 ms, because Object#totals went
+    /// from 2.34 s to nothing", and which runs failed. `None` if there was no weight at all and all runs ended well.
     #[must_use]
     pub fn headline(&self) -> Option<String> {
         match (self.change(), self.failures()) {
@@ -92,14 +92,12 @@ impl Diff {
         if (after - before) / change < REASON {
             return None;
         }
-        let amount = |it: &f64| self.compare.of.amount(it.round() as u64);
-        Some(if *after <= 0.0 {
-            format!("{name} is gone")
-        } else if *before <= 0.0 {
-            format!("{name} is new")
-        } else {
-            format!("{name} went from {} to {}", amount(before), amount(after))
-        })
+        // A function without a sample may still run, for a time that is too short to be sampled.
+        let amount = |it: f64| match it {
+            it if it > 0.0 => self.compare.of.amount(it.round() as u64),
+            _ => "nothing".into(),
+        };
+        Some(format!("{name} went from {} to {}", amount(*before), amount(*after)))
     }
 
     fn before_all(&self) -> f64 {

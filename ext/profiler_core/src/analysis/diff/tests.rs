@@ -183,12 +183,18 @@ fn what_stays_is_no_slower_as_something_else_goes() {
     assert_eq!(verdicts(&faster), [("Object#totals".to_owned(), Verdict::Faster)]);
     assert!(faster.changes.iter().all(|it| !it.is_slower(0.05)));
     let headline = faster.headline().unwrap();
-    assert_eq!(headline, "7.3 times faster: 2.71 s -> 373 ms, because Object#totals is gone");
+    assert_eq!(
+        headline,
+        "7.3 times faster: 2.71 s -> 373 ms, because Object#totals went from 2.34 s to nothing"
+    );
     let slower = diff(&[&after], &[&before], COMPARE);
     assert_eq!(verdicts(&slower), [("Object#totals".to_owned(), Verdict::Slower)]);
     assert!(slower.changes[0].is_slower(0.05));
     let headline = slower.headline().unwrap();
-    assert_eq!(headline, "7.3 times slower: 373 ms -> 2.71 s, because Object#totals is new");
+    assert_eq!(
+        headline,
+        "7.3 times slower: 373 ms -> 2.71 s, because Object#totals went from nothing to 2.34 s"
+    );
 }
 
 #[test]

@@ -22,18 +22,14 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
     let (at, blamed_ns) = sums.into_values().rev().max_by_key(|(at, _)| at.weight)?;
     let place = at.place().filter(|_| clock.is_significant(at.weight))?;
     let title = sites.title(place);
-    let blocks = at.callee(profile).unwrap_or_else(|| title.clone());
-    let called = if blocks == title { String::new() } else { format!(", called from {title}") };
+    let blocked = at.words(&title, at.callee(profile), clock);
     let waited = match waiting_threads(profile) {
         threads if threads > 0 && blamed_ns > 0 => format!(": {} waited", counted(threads, "thread")),
         _ => String::new(),
     };
     Some(Finding {
         kind: Kind::Blocked,
-        text: format!(
-            "blocked in {blocks}{called} for {} without releasing the GVL{waited}",
-            duration(at.weight)
-        ),
+        text: format!("blocked in {blocked} for {} without releasing the GVL{waited}", duration(at.weight)),
         weight: at.weight,
         of: clock.of,
         share: Some(clock.share(at.weight)),

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::clock::Part;
-use super::{At, Clock, Finding, Kind};
+use super::{clause, is_nearly_all, At, Clock, Finding, Kind};
 use crate::analysis::allocations::CLASS;
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
+use crate::text::units::percent;
 
 /// The methods with which Ruby code requests a collection.
 const REQUESTS: [&str; 3] = ["GC.start", "ObjectSpace.garbage_collect", "GC.compact"];
@@ -24,15 +25,23 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
     if !clock.is_significant(weight) {
         return None;
     }
-    let cause = causes.into_values().rev().max_by_key(|it| it.weight);
-    let place = cause.as_ref().and_then(At::place);
-    let by = match (place, cause.as_ref().and_then(|it| it.callee(profile))) {
+    let cause = causes.into_values().rev().max_by_key(|it| it.weight).unwrap_or_default();
+    let place = cause.place();
+    let by = match (place, cause.callee(profile)) {
         (None, _) => String::new(),
-        (Some(place), Some(request)) => format!(", requested by {request} in {}", sites.title(place)),
+        (Some(place), Some(request)) => {
+            let words = format!("requested by {} in {}", request.title, sites.title(place));
+            clause(request.weight, weight, clock, &words)
+        }
         (Some(place), None) => {
             let most = allocated_in(profile, sites, place.function);
             let class = most.map(|it| format!(" (mostly {it})")).unwrap_or_default();
-            format!(" for objects of {}{class}", sites.title(place))
+            let words = format!(" for objects of {}{class}", sites.title(place));
+            if is_nearly_all(cause.weight, weight) {
+                words
+            } else {
+                format!(", {}{words}", percent(cause.weight, clock.total))
+            }
         }
     };
     Some(Finding {

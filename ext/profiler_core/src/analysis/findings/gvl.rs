@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::clock::Part;
-use super::{At, Clock, Finding, Kind};
+use super::{clause, At, Clock, Finding, Kind};
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
+use crate::text::units::percent;
 
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let weight = clock.weight(|it| *it == Part::Gvl);
@@ -22,13 +23,16 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
     let mut holders: Vec<At> = holders.into_values().collect();
     holders.sort_by_key(|it| std::cmp::Reverse(it.weight));
     let all = holders.iter().fold(0_u64, |sum, it| sum.saturating_add(it.weight));
-    let places: Vec<_> = holders.iter().filter_map(At::place).collect();
-    let held = match (places.first(), places.get(1)) {
-        (None, _) => String::new(),
-        (Some(one), Some(other)) if holders.first().is_some_and(|it| it.weight < all.div_ceil(2)) => {
-            format!(", held by {} and {}", sites.title(*one), sites.title(*other))
+    // Of the time that was waited, the part in which this function had the GVL.
+    let held_ns = |it: &At| (weight as f64 * it.weight as f64 / all.max(1) as f64) as u64;
+    let name = |it: &At| it.place().map(|place| sites.title(place)).unwrap_or_default();
+    let held = match holders.as_slice() {
+        [] => String::new(),
+        [one, other, ..] if one.weight < all.div_ceil(2) => {
+            let [first, second] = [one, other].map(|it| percent(held_ns(it), clock.total));
+            format!(", {first} held by {} and {second} by {}", name(one), name(other))
         }
-        (Some(one), _) => format!(", held by {}", sites.title(*one)),
+        [one, ..] => clause(held_ns(one), weight, clock, &format!("held by {}", name(one))),
     };
     Some(Finding {
         kind: Kind::Gvl,
@@ -36,7 +40,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         weight,
         of: clock.of,
         share: Some(clock.share(weight)),
-        place: places.first().copied(),
+        place: holders.first().and_then(At::place),
         command: "profiler report FILE --type gvl_blame".into(),
     })
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clock::Part;
-use super::{details_of, heaviest, At, Clock, Finding, Kind, MIN_RUNNING_SHARE};
+use super::{clause, details_of, heaviest, At, Clock, Finding, Kind, MIN_RUNNING_SHARE};
 use crate::analysis::sites::{is_executable, Sites};
 use crate::analysis::template::name_or_template;
 use crate::ids::{FunctionId, StackId};
@@ -92,14 +92,14 @@ fn hottest(
     let (at, callers) = sums.into_values().rev().max_by_key(|(at, _)| at.weight)?;
     let place = at.place()?;
     let title = sites.title(place);
-    let ran = at.callee(profile).unwrap_or_else(|| title.clone());
     // A method of Ruby or of a gem says little without the line of the app that calls it.
-    let caller =
-        heaviest(&callers).filter(|it| !sites.is_app(place) && it.1 >= at.weight.div_ceil(2)).map(|it| it.0);
+    let caller = heaviest(&callers).filter(|it| !sites.is_app(place) && it.1 >= at.weight.div_ceil(2));
     let text = match caller {
-        Some(caller) => format!("running {title}, called from {}", sites.title(caller)),
-        None if ran == title => format!("running {title}"),
-        None => format!("running {ran}, called from {title}"),
+        Some((caller, weight)) => {
+            let called = format!("called from {}", sites.title(caller));
+            format!("running {title}{}", clause(weight, at.weight, clock, &called))
+        }
+        None => format!("running {}", at.words(&title, at.callee(profile), clock)),
     };
     Some(Finding {
         kind: Kind::Running,
@@ -107,7 +107,7 @@ fn hottest(
         weight: at.weight,
         of: clock.of,
         share: Some(clock.share(at.weight)),
-        place: Some(caller.unwrap_or(place)),
+        place: Some(caller.map_or(place, |it| it.0)),
         command: details_of(sites.name(place)),
     })
 }
@@ -144,7 +144,10 @@ fn trunk(
     let (at, callers) = sums.remove(&innermost)?;
     let place = at.place()?;
     let caller = heaviest(&callers).filter(|it| !sites.is_app(place) && it.1 >= at.weight.div_ceil(2));
-    let called = caller.map(|it| format!(", called from {}", sites.title(it.0))).unwrap_or_default();
+    let called = caller.map(|(caller, weight)| {
+        clause(weight, at.weight, clock, &format!("called from {}", sites.title(caller)))
+    });
+    let called = called.unwrap_or_default();
     let branches = branches(profile, clock, &at);
     let branches = if branches.is_empty() { String::new() } else { format!(": {}", branches.join(", ")) };
     Some(Finding {

@@ -25,7 +25,7 @@ use super::sites::Sites;
 use super::template::name_or_template;
 use crate::ids::FunctionId;
 use crate::profile::{Frame, Profile, SampleType};
-use crate::text::units::{counted, duration};
+use crate::text::units::{counted, duration, percent};
 use clock::Clock;
 
 /// The maximum number of findings of a profile.
@@ -35,6 +35,8 @@ const MIN_SHARE: f64 = 0.10;
 /// The minimum share for code that ran: in a program without a hot spot, the hottest function is still the
 /// place to start.
 const MIN_RUNNING_SHARE: f64 = 0.05;
+/// The part of a finding for which a statement must hold to be made without a percentage of its own.
+const NEARLY_ALL: f64 = 0.9;
 
 /// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -206,10 +208,43 @@ impl At {
         heaviest(&self.lines).map(|(place, _)| place)
     }
 
-    /// Returns the title of the function that was called there for at least half of the time.
-    fn callee<'profile>(&self, profile: &'profile Profile) -> Option<Cow<'profile, str>> {
-        let (callee, weight) = heaviest(&self.callees)?;
-        (weight >= self.weight.div_ceil(2)).then(|| profile.function(callee)).flatten().map(name_or_template)
+    /// Returns the function that was called there for at least half of the time.
+    fn callee<'profile>(&self, profile: &'profile Profile) -> Option<Callee<'profile>> {
+        let (callee, weight) = heaviest(&self.callees).filter(|it| it.1 >= self.weight.div_ceil(2))?;
+        Some(Callee { title: name_or_template(profile.function(callee)?), weight })
+    }
+
+    /// Says what happened here: `in the callee, called from here` if nearly all of it happened in that
+    /// function, else `in here, 40.0% in the callee`.
+    fn words(&self, title: &str, callee: Option<Callee<'_>>, clock: &Clock<'_>) -> String {
+        match callee {
+            Some(callee) if callee.title == title => title.into(),
+            Some(callee) if is_nearly_all(callee.weight, self.weight) => {
+                format!("{}, called from {title}", callee.title)
+            }
+            Some(callee) => format!("{title}, {} in {}", percent(callee.weight, clock.total), callee.title),
+            None => title.into(),
+        }
+    }
+}
+
+/// A function that was called somewhere, and the weight of those calls.
+struct Callee<'profile> {
+    title: Cow<'profile, str>,
+    weight: u64,
+}
+
+/// Returns whether a part is so large that a sentence may say of the whole what is true of the part.
+fn is_nearly_all(part: u64, whole: u64) -> bool {
+    part as f64 >= whole as f64 * NEARLY_ALL
+}
+
+/// Returns `, words` if they are true of nearly all of a finding, else `, 12.3% words`.
+fn clause(part: u64, whole: u64, clock: &Clock<'_>, words: &str) -> String {
+    if is_nearly_all(part, whole) {
+        format!(", {words}")
+    } else {
+        format!(", {} {words}", percent(part, clock.total))
     }
 }
 

@@ -44,6 +44,15 @@ fn a_wait_has_its_cause_and_comes_before_code_that_runs_as_long() {
 }
 
 #[test]
+fn a_method_that_the_profiler_replaced_is_named_like_the_original() {
+    let mut example = Example::lasting_ms(1_000);
+    let own = "Profiler::Ends::Hooks.popen /g/lib/profiler/process/ends.rb:60";
+    let stack = format!("<main> /app.rb:9; Feed#read /app.rb:3; {own}; UnboundMethod#bind_call; IO.popen");
+    example.wall(MAIN, State::Waiting, 900, &stack);
+    assert!(found(&example.profile())[0].1.ends_with(" in IO.popen, called from Feed#read"));
+}
+
+#[test]
 fn a_lock_is_named_by_the_caller_of_its_wrapper() {
     let mut example = Example::lasting_ms(1_000);
     let write = "Logger::LogDevice#write /usr/lib/ruby/3.3.0/logger/log_device.rb:31";

@@ -46,8 +46,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
                 let (statement, spent_ns) = statement.unwrap_or_default();
                 format!("waiting for SQL in {title}, {}: {statement}", duration(spent_ns))
             }
-            Some(called) => format!("{} in {called}, called from {title}", cause.words()),
-            None => format!("{} in {title}", cause.words()),
+            called => format!("{} in {}", cause.words(), at.words(&title, called, clock)),
         };
         Some(Finding {
             kind: Kind::Waiting,

@@ -2,14 +2,25 @@
 
 use super::*;
 
+/// A program that runs for 1 s, 700 ms of which `Order#parse` takes, and `scan_ms` of these `String#scan`.
+fn parsing(scan_ms: u64) -> Profile {
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Running, scan_ms, "<main> /app.rb:9; Order#parse /app.rb:41; String#scan");
+    example.wall(MAIN, State::Running, 700 - scan_ms, "<main> /app.rb:9; Order#parse /app.rb:42");
+    example.wall(MAIN, State::Running, 300, "<main> /app.rb:9; Order#save /app.rb:50");
+    example.profile()
+}
+
 #[test]
 fn the_hottest_method_has_its_line_and_the_c_function_that_it_calls() {
-    let mut example = Example::lasting_ms(1_000);
-    example.wall(MAIN, State::Running, 600, "<main> /app.rb:9; Order#parse /app.rb:41; String#scan");
-    example.wall(MAIN, State::Running, 100, "<main> /app.rb:9; Order#parse /app.rb:42");
-    example.wall(MAIN, State::Running, 300, "<main> /app.rb:9; Order#save /app.rb:50");
     let expected = finding(Kind::Running, "running String#scan, called from Order#parse", "/app.rb:41", 70);
-    assert_eq!(found(&example.profile()), [expected]);
+    assert_eq!(found(&parsing(660)), [expected]);
+}
+
+#[test]
+fn a_function_with_a_part_of_the_time_has_the_percentage_of_that_part() {
+    let expected = finding(Kind::Running, "running Order#parse, 40.0% in String#scan", "/app.rb:41", 70);
+    assert_eq!(found(&parsing(400)), [expected]);
 }
 
 #[test]
@@ -28,11 +39,7 @@ fn a_method_that_only_calls_a_block_is_not_what_ran() {
     };
     assert_eq!(of("Integer#times", " <internal:numeric>:237"), "running Cart#total");
     assert_eq!(of("Integer#times", ""), "running Cart#total");
-    assert_eq!(
-        of("Array#sort_by!", ""),
-        "running Array#sort_by!, called from Cart#total",
-        "it sorts as well"
-    );
+    assert_eq!(of("Array#sort_by!", ""), "running Cart#total, 60.0% in Array#sort_by!", "it sorts as well");
 }
 
 #[test]
