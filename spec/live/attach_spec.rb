@@ -50,6 +50,27 @@ RSpec.describe "profiler attach" do
     end
   end
 
+  it "loads the profiler in a few turns of the GVL, and leaves no method behind", :timed do
+    code = "4.times { Thread.new { loop { 100.times { |number| number.to_s } } } }; " \
+           "trap(:USR1) { File.write(ENV.fetch('GO'), RubyVM::InstructionSequence.respond_to?(:load_iseq).to_s) }; sleep"
+    plain(code) do |pid|
+      # Each of more than a hundred files took a turn of all four threads: 0.4 s.
+      expect(JSON.parse(profiler_child("attach", "--json", pid.to_s, timeout: 180).out)["seconds"]).to be < 20
+      Process.kill(:USR1, pid)
+      expect(wait_until { File.exist?(go) && File.read(go)[/.+/] }).to eq("false")
+    end
+  end
+
+  it "keeps a program's own way to load files" do
+    code = "def (RubyVM::InstructionSequence).load_iseq(path) = (@asked = path; nil); " \
+           "trap(:USR1) { File.write(ENV.fetch('GO'), RubyVM::InstructionSequence.instance_variable_get(:@asked)) }; sleep"
+    plain(code) do |pid|
+      expect(profiler_child("attach", pid.to_s).code).to eq(0)
+      Process.kill(:USR1, pid)
+      expect(wait_until { File.exist?(go) && File.read(go)[/.+/] }).to end_with(".rb")
+    end
+  end
+
   it "is named where a process has no socket" do
     plain("sleep") do |pid|
       expect(profiler_child("record", "--pid", pid.to_s)).to have_attributes(code: 1, err: /pass --attach, or run profiler attach #{pid}: it then loads the profiler/)
