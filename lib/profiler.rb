@@ -234,13 +234,13 @@ module Profiler
     # @param method [String, Method, UnboundMethod] +Order#save+, +Order.find+; <tt>Order#*</tt> for all in Ruby that the class defines
     # @param limit [Integer, nil] the number of calls to trace, of each method; nil for all
     # @param max_overhead [Float] the largest share of one core that the trace may take, 0.0001 to 1
-    # @param log [Hash] +args+, +returns+, +show+, +lines+, +save+, +when+: to log calls: see {MethodTrace::Log}
+    # @param options [Hash] +out+, a file to write the result to, even if the process ends first, as JSON if it is named +.json+;
+    #   +args+, +returns+, +show+, +lines+, +save+, +when+: to log calls: see {MethodTrace::Log}
     # @return [MethodTrace, MethodTrace::Group] with a block, its {MethodTrace#value} is what the block returns
-    # @raise [ArgumentError] if there is no such method, if its calls cannot be seen, or for a value that is not allowed
-    # @raise [Unsupported] if this process cannot be profiled
-    def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD, **log, &block)
+    # @raise [ArgumentError, SystemCallError, Unsupported] as {run}, and if there is no such method, or its calls cannot be seen
+    def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD, **options, &block)
       ensure_supported
-      MethodTrace.open(method, limit: limit, max_overhead: max_overhead, **log, &block)
+      MethodTrace.open(method, limit: limit, max_overhead: max_overhead, **options, &block)
     end
 
     # Counts every object that the block allocates on its own thread. It is meant for tests; {run} with <tt>mode:

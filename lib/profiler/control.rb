@@ -69,15 +69,19 @@ module Profiler
       def process_ends(_error) = @current&.end_with_process
 
       # Removes the socket while the block calls exec, as the new program has none. If exec fails, clients and their sessions
-      # continue.
+      # continue, except for those that trace.
       #
       # @api private
       def around_exec
+        @current&.farewell("the process has called exec")
         @current&.leave
         yield
       ensure
         @current&.listen_again
       end
+
+      # @api private
+      def becomes_daemon = @current&.farewell("the process has become a daemon")
 
       # @api private
       def forked(same) = @current&.forked(same)
@@ -118,6 +122,7 @@ module Profiler
     #
     # @return [nil]
     def close
+      farewell("its control socket was closed") if @thread
       thread, @thread = @thread, nil
       server, @server = @server, nil
       server&._close
@@ -146,12 +151,26 @@ module Profiler
       end
     end
 
-    # Removes the file of the socket, as the process ends.
+    # Sends clients what they have traced and removes the file of the socket, as the process ends.
     #
     # @api private
     def end_with_process
       @ends = true
+      farewell("the process has ended")
+    ensure
       leave
+    end
+
+    # Sends the clients that trace their results, in the process that they trace.
+    #
+    # @param why [String]
+    # @api private
+    def farewell(why)
+      return unless @pid.equal?(Process.pid)
+
+      @sessions&.farewell(why) { |connection, head, body| @server&._farewell(connection, head, body) }
+    rescue *OWN_TROUBLE => e
+      @losses.add(e)
     end
 
     # Removes the file of the socket, in the process that made it.

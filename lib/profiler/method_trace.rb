@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require_relative "method_trace/group"
 require_relative "method_trace/log"
 require_relative "method_trace/target"
@@ -23,6 +24,9 @@ module Profiler
     # Traces that run, so that a forked child can end its copies.
     @running = {}.compare_by_identity
 
+    # Traces whose result is to be written when they stop: each with its {Output}, and whether that gets JSON.
+    @unwritten = {}.compare_by_identity
+
     class << self
       # Begins a trace, and ends it after the block, if there is one. An exception of another thread, which may come at any
       # instant, leaves no trace that nobody can end.
@@ -30,9 +34,13 @@ module Profiler
       # @return [MethodTrace, Group]
       # @see Profiler.trace
       # @api private
-      def open(method, **options)
+      def open(method, out: nil, **options)
+        output = [Output.new(out, format: :json), File.extname(out) == ".json"] if out # either is bytes to it
         trace = nil
-        Thread.handle_interrupt(Object => :never) { trace = self.begin(method, **options) }
+        Thread.handle_interrupt(Object => :never) do
+          trace = self.begin(method, **options)
+          @unwritten[trace] = output if output
+        end
         if block_given?
           begin
             trace.value = yield
@@ -87,14 +95,27 @@ module Profiler
       #
       # @api private
       def forked(_same)
+        @unwritten.clear
         @running.keys.each(&:stop)
       end
 
+      # Ends traces whose result is to be written.
+      #
       # @api private
-      def process_ends(_error) = nil
+      def process_ends(_error)
+        @unwritten.keys.each(&:stop)
+      end
 
+      # Writes the result of a trace that has ended, if that was requested.
+      #
       # @api private
-      def over(trace) = @running.delete(trace)
+      def over(trace)
+        @running.delete(trace)
+        output, json = @unwritten.delete(trace)
+        output&.replace(json ? JSON.generate(trace.to_h) : trace.to_s)
+      rescue *OWN_TROUBLE => e
+        Losses.say("the result of the trace was lost: #{Losses.reason(e)}")
+      end
 
       private
 

@@ -200,6 +200,36 @@ RSpec.describe "Profiler.trace" do
     expect(report).to eq(["IOError: mine", 3, "value", 0, false])
   end
 
+  it "writes its result as the block or the process ends, however it does" do
+    ways = { "4" => 0, "exit(2)" => 2, "exit!(3)" => 3, "abort" => 1, "raise IOError, 'mine'" => 1, "throw :out" => 0, "Process.kill(:TERM, $$); sleep" => 143, "Process.kill(:INT, $$); sleep" => 130,
+             "Thread.current.kill" => 0, "trap(:TERM) { exit!(5) }; Process.kill(:TERM, $$); sleep" => 5, "fork { order.save(1); exit!(0) }; Process.wait; exit!(6)" => 6 }
+    ways.each_with_index do |(way, code), number|
+      file = in_box("#{number}.#{number.odd? ? "json" : "txt"}")
+      result = ruby_child("-e", "require 'profiler'\n#{prelude}\norder = Order.new; catch(:out) { Profiler.trace('Order#save', out: #{file.dump}) { 3.times { order.save(1) }; #{way} } }")
+      expect(result.code).to eq(code), "#{way}: #{result.err}"
+      text = File.read(file)
+      expect(number.odd? ? JSON.parse(text)["calls"] : text[/\AOrder#save: (\d+) calls in /, 1].to_i).to eq(3), way
+      expect(result.err).to be_empty unless code.between?(1, 2) || way.include?("raise") || code > 128
+    end
+    expect(Dir.children(box).size).to eq(ways.size)
+  end
+
+  it "writes the results of several methods, and of a trace without a block as it stops, and refuses a file that cannot be" do
+    errors = JSON.parse(run(<<~RUBY, err: match(/\A\[profiler\] the result of the trace was lost: .*No such file.*\n\z/)))
+      order = Order.new
+      Profiler.trace("Order#*", out: #{in_box("all").dump}) { order.save(1); order.find(1) }
+      trace = Profiler.trace("Order#save", out: #{in_box("one.json").dump})
+      order.save(1)
+      trace.stop
+      Dir.mkdir(#{in_box("gone").dump})
+      Profiler.trace("Order#save", out: #{in_box("gone/one").dump}) { Dir.rmdir(#{in_box("gone").dump}) }
+      print_json([#{in_box("no/where").dump}, #{box.dump}, 5].map { |out| error { Profiler.trace("Order#save", out: out) { 1 } } } + [ObjectSpace.each_object(TracePoint).count(&:enabled?)])
+    RUBY
+    expect(File.read(in_box("all"))).to start_with("Order#*: 2 calls of 2 methods in ")
+    expect(JSON.parse(File.read(in_box("one.json")))).to include("calls" => 1)
+    expect(errors).to match([%r{Errno::ENOENT: .*no/where}, /Errno::EISDIR/, /ArgumentError: .*5/, 0])
+  end
+
   it "refuses what is no method, or has no calls that can be seen, and says why" do
     errors = JSON.parse(run(<<~'RUBY'))
       autoload :NotLoaded, "/nonexistent"

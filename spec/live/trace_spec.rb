@@ -49,6 +49,75 @@ RSpec.describe "profiler trace" do
     end
   end
 
+  # Runs a program that waits until it is traced, calls the method three times and ends in that way; and the command that traces it.
+  #
+  # @return [Array(Child::Result, Child::Result)] the program and the command
+  define_method(:traced_till_end) do |way, *options|
+    code = "#{start}\n#{order} ready; sleep 0.01 until ObjectSpace.each_object(TracePoint).any?(&:enabled?); sleep 0.1; 3.times { |number| order.save(number) }\n#{way}"
+    command = nil
+    program = ruby_child("-e", code, env: environment) do |pid|
+      wait_until { File.exist?(in_box("ready")) }
+      command = profiler_of("trace", "--max-overhead", "1", *options, pid.to_s, "Order#save")
+      File.write(in_box("over"), "")
+    end
+    File.delete(in_box("ready"), in_box("over"))
+    [program, command]
+  end
+
+  it "prints the result of a process that ends, however it does" do
+    ways = { "" => 0, "exit!(7)" => 7, "abort" => 1, "Thread.new { exit(4) }.join" => 4, "raise IOError" => 1, "Process.kill(:TERM, $$); sleep" => 143, "Process.kill(:INT, $$); sleep" => 130,
+             "trap(:TERM) { exit!(3) }; Process.kill(:TERM, $$); sleep" => 3, "at_exit { order.save(4); exit!(5) }" => 5, "exec('true')" => 0, "Process.daemon; exit!(0)" => 0 }
+    ways.each do |way, code|
+      program, command = traced_till_end(way)
+      expect(program.code).to eq(code), way
+      reason = { "exec" => "called exec", "Proc" => "become a daemon" }.fetch(way.include?("kill") ? "" : way[0, 4], "ended")
+      expect(command).to have_attributes(out: start_with("Order#save: #{way.include?("save") ? 4 : 3} calls in "), status: be_success,
+                                         err: "profiler: tracing Order#save until Ctrl-C\nprofiler: the process has #{reason}: this is the result until then\n"), way
+    end
+  end
+
+  it "prints the lines and the JSON of a process that ends" do
+    _, command = traced_till_end("exit!", "--args", "--show", "number")
+    expect(command.out).to match(/\A(?:\d\d:\S+  .*  Order#save\(number: \d\) returned String, from -e:\d+\n){3}Order#save: 3 calls in /)
+    _, command = traced_till_end("exit", "--args", "--json")
+    expect(JSON.parse(command.out)).to include("calls" => 3, "log" => have_attributes(size: 3))
+  end
+
+  it "does not keep a process that ends waiting for a client that reads nothing, and is not sent by a forked child" do
+    live("#{order} ready; Thread.new { loop { order.save(1); sleep 0.01 } }; wait_for_end") do |pid|
+      client = Profiler::Control::Client.new(socket_of(pid))
+      client.ask(do: "trace", method: "Order#save") # and never reads again
+      wait_until { client.ask(do: "tracing", trace: 1).first["calls"] > 2 }
+    end
+    program, command = traced_till_end("Process.wait(fork { order.save(5) }); order.save(6)")
+    expect([program.code, command.out]).to match([0, start_with("Order#save: 4 calls in ")])
+  end
+
+  it "says what is known of a process that was killed" do
+    program, command = traced_till_end("sleep 0.8; Process.kill(:KILL, $$)", "--args")
+    expect(program.code).to eq(137)
+    expect(command.out).to match(/\A(?:\d\d:\S+  .*  Order#save\(number: Integer\) returned String, from -e:\d+\n){3}\z/)
+    expect(command.err).to match(/\nprofiler: the process was killed or has crashed, so the result is lost: 3 calls had begun by \d\d:\d\d:\d\d\n\z/)
+    expect(command.status).not_to be_success
+    _, command = traced_till_end("sleep 2.5; Process.kill(:KILL, $$)")
+    expect(command.out).to start_with("Order#save: 3 calls in ")
+    expect(command.err).to match(/\nprofiler: the process was killed or has crashed: this is the result as of \d\d:\d\d:\d\d; 3 calls had begun by \d\d:\d\d:\d\d\n\z/)
+    expect(command.status).not_to be_success
+  end
+
+  it "prints the result at Ctrl-C, and at a signal that ends the command" do
+    live("#{order} ready; Thread.new { loop { order.save(1); sleep 0.005; File.write(File.join(ENV.fetch('BOX'), 'traced'), '') if ObjectSpace.each_object(TracePoint).any?(&:enabled?) } }; wait_for_end") do |pid|
+      %i[INT TERM].each do |signal|
+        result = profiler_of("trace", pid.to_s, "Order#save") do |command|
+          wait_until { File.exist?(in_box("traced")) }
+          Process.kill(signal, command)
+        end
+        expect(result).to have_attributes(out: /\AOrder#save: \d+ calls? in /, err: "profiler: tracing Order#save until Ctrl-C\n", status: be_success)
+        File.delete(in_box("traced"))
+      end
+    end
+  end
+
   def error_of
     yield
     nil

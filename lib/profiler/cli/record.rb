@@ -10,6 +10,7 @@ require_relative "child_process"
 require_relative "color"
 require_relative "command"
 require_relative "remote"
+require_relative "signals"
 require_relative "view"
 
 module Profiler
@@ -20,6 +21,7 @@ module Profiler
       include Color
       include Options
       include Remote
+      include Signals
 
       Settings = Autoload::Settings
 
@@ -62,8 +64,6 @@ module Profiler
       FEATURES = %w[all rubyopt].freeze
       # The number of bytes that must fit for temporary files.
       OWN_BYTES = 1 << 16
-      # Signals that end a recording of another process, whose profile is then written.
-      ENDS = %w[INT TERM HUP].freeze
 
       def initialize
         super
@@ -245,22 +245,6 @@ module Profiler
         given = { "--json" => @json, "--control" => @env[Settings::CONTROL], "--signal" => @env[Settings::SIGNAL], "--start-paused" => @env[Settings::START_PAUSED] }
         name, = given.compact.first
         raise UsageError, "#{name} needs a command: it has no effect with --pid" if name
-      end
-
-      # Runs the block with an IO that becomes readable at a signal that ends the recording. The next one ends this command.
-      def until_a_signal
-        reader, writer = IO.pipe
-        before = ENDS.to_h do |signal|
-          [signal, trap(signal) do
-            writer.write_nonblock(".", exception: false)
-            ENDS.each { |it| trap(it, "DEFAULT") }
-          end]
-        end
-        before.each { |signal, handler| trap(signal, handler) if handler == "IGNORE" }
-        yield reader
-      ensure
-        before&.each { |signal, handler| trap(signal, handler || "DEFAULT") }
-        [reader, writer].compact.each(&:close)
       end
 
       # Starts a session in another process.

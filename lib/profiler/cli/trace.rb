@@ -3,12 +3,15 @@
 require_relative "../control/client"
 require_relative "attaching"
 require_relative "command"
+require_relative "signals"
+require_relative "trace/seen"
 
 module Profiler
   module CLI
     # +profiler trace PID METHOD+: counts and times the calls of one method in a running process.
     class Trace < Command
       include Attaching
+      include Signals
 
       SUMMARY = "Counts and times every call of a method in a running process."
       USAGE = "trace [options] PID METHOD"
@@ -34,7 +37,7 @@ module Profiler
 
       # The allowed seconds.
       SECONDS = (0.1..86_400).freeze
-      # The seconds between two questions whether the trace still runs.
+      # The seconds between two requests whether the trace still runs.
       PAUSE = 0.5
       private_constant :SECONDS, :PAUSE
 
@@ -92,11 +95,21 @@ module Profiler
       end
 
       def trace(client, method)
-        begun, = client.ask({ do: "trace", method: method, **@options })
+        begun, = client.ask({ do: "trace", method: method, json: @json, columns: columns, **@options })
         announce(begun) unless @json
-        wait(client, begun["trace"])
-        _, text = client.ask({ do: "traced", trace: begun["trace"], json: @json, columns: columns })
+        @seen = Seen.new(client, begun["trace"], { json: @json, columns: columns })
+        until_a_signal { |signal| wait(client, signal) or put(*@seen.result) }
+      rescue Control::Client::Gone
+        raise unless @seen
+
+        lost
+      end
+
+      # Prints the result. It may come with the reason why it is one: that the process has ended.
+      def put(text, reason = nil)
         $stdout.write(Control::Client.harmless(text), @json ? "\n" : "")
+        CLI.complain("#{Control::Client.harmless(reason)}: this is the result until then") if reason
+        true
       end
 
       def announce(begun)
@@ -107,26 +120,32 @@ module Profiler
         CLI.complain("#{Control::Client.harmless(labels.join(", "))}: no argument of the method, so taken as #{labels.one? ? "a label" : "labels"}")
       end
 
-      # Asks whether the trace still runs, and prints what was logged.
-      def running?(client, number)
-        state, = client.ask({ do: "tracing", trace: number, lines: !@json })
-        lines = Array(state["lines"]).grep(String)
-        lines.each { |line| $stdout.write(Control::Client.harmless(line), "\n") }
-        $stdout.flush if lines.any?
-        state["running"]
+      # Waits for the end of the trace, of its time or of the process, or for a signal. Prints what was logged meanwhile.
+      #
+      # @return [Boolean] whether the result was printed, too, as the process has sent it by itself
+      def wait(client, signal)
+        till = @seconds && now + @seconds
+        while (left = till ? till - now : PAUSE).positive?
+          reason = client.gone_within?([left, PAUSE].min, signal) ? @seen.farewell : @seen.ask { |lines| show(lines) }
+          return put(*reason) if reason
+          return false if signal.wait_readable(0) || !@seen.running?
+        end
+        false
       end
 
-      # Waits for the end of the trace. The first Ctrl-C ends it, too.
-      def wait(client, number)
-        till = @seconds && now + @seconds
-        loop do
-          left = till ? till - now : PAUSE
-          return unless left.positive?
-          raise Failure, "the process has ended" if client.gone_within?([left, PAUSE].min)
-          return unless running?(client, number)
-        end
-      rescue Interrupt
-        nil
+      def show(lines)
+        lines.each { |line| $stdout.write(Control::Client.harmless(line), "\n") }
+        $stdout.flush if lines.any?
+      end
+
+      # The process has sent nothing as it ended.
+      def lost
+        gone = "the process was killed or has crashed"
+        raise Failure, "#{gone}, so the result is lost#{": #{@seen.calls_at}" if @seen.calls}" unless @seen.copy
+
+        put(@seen.copy)
+        $stdout.flush
+        raise Failure, "#{gone}: this is the result as of #{@seen.copied_at}; #{@seen.calls_at}"
       end
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -42,6 +42,9 @@ module Profiler
       # Raised if there is no response in time.
       class Silent < Failed; end
 
+      # Raised if the process has closed the connection.
+      class Gone < Failed; end
+
       class << self
         # Queries all reachable processes, up to 64 at a time. Removes sockets of processes that have ended.
         #
@@ -158,16 +161,20 @@ module Profiler
       # @return [Array(Hash, String)] the answer, and the bytes that came with it
       # @raise [Failed] also with the reason that the process has
       def ask(request, patience = WITHOUT_RUBY.include?(request[:do]) ? SHORT : PATIENCE)
-        @patience = patience
-        @till = now + patience
-        send("#{JSON.generate(request)}\n".b)
-        head = checked(JSON.parse(line), PARTS.fetch(request[:do], {}))
-        [head, bytes(head.fetch("bytes", 0))]
-      rescue SystemCallError, IOError, JSON::ParserError, EncodingError => e
-        raise Failed, "no answer from #{@path}: #{Client.harmless(e.message)[0, MAX_ERROR_CHARS]}"
+        answer(patience, PARTS.fetch(request[:do], {})) { send("#{JSON.generate(request)}\n".b) }
       end
 
-      # Waits until the process ends, or the timeout expires.
+      # Receives the answer that a process sends by itself as it ends, see {#gone_within?}.
+      #
+      # @return [Array(Hash, String), nil] nil if there is none, as the process was killed
+      # @raise [Failed]
+      def farewell
+        answer(SHORT, {})
+      rescue Gone
+        nil
+      end
+
+      # Waits until the process ends or sends something by itself, or the timeout expires.
       #
       # @param seconds [Numeric, nil] nil for ever
       # @param interrupt [IO, nil] ends the wait as it becomes readable
@@ -183,6 +190,22 @@ module Profiler
       end
 
       private
+
+      # Receives an answer to what the block sends. If the process has just ended, it receives no more, but it may have sent something.
+      def answer(patience, parts)
+        @patience = patience
+        @till = now + patience
+        begin
+          yield if block_given?
+        rescue Errno::EPIPE
+          nil
+        end
+        head = checked(JSON.parse(line), parts)
+        [head, bytes(head.fetch("bytes", 0))]
+      rescue SystemCallError, IOError, JSON::ParserError, EncodingError => e
+        kind = e.is_a?(Errno::ECONNRESET) ? Gone : Failed
+        raise kind, "no answer from #{@path}: #{Client.harmless(e.message)[0, MAX_ERROR_CHARS]}"
+      end
 
       # Removes the socket of a process that has ended. Another client may be doing the same.
       def remove_left
@@ -220,7 +243,7 @@ module Profiler
         until (size = @read.index("\n"))
           raise Failed, "the answer from #{@path} is too long" if @read.bytesize > MAX_LINE_BYTES
 
-          fill or raise Failed, "no answer from #{@path}: the process has ended, or has too many connections"
+          fill or raise Gone, "no answer from #{@path}: the process has ended, or has too many connections"
         end
         @read.slice!(0..size).force_encoding(Encoding::UTF_8)
       end

@@ -55,6 +55,16 @@ module Profiler
         [Sessions.error(e.message, OptionFault.of(e)), ""]
       end
 
+      # Hands over the results of traces, as no client gets an answer any more.
+      #
+      # @param why [String]
+      # @yieldparam connection [Integer]
+      # @yieldparam head [String] of the last answer
+      # @yieldparam body [String]
+      def farewell(why)
+        @traces.farewell { |connection, trace, result| yield connection, JSON.generate({ trace: trace, farewell: why, bytes: result.bytesize }), result }
+      end
+
       # Ends the sessions and traces of a client that has disconnected.
       def leave(connection)
         @traces.leave(connection)

@@ -10,17 +10,19 @@ module Profiler
       MAX_TRACES = 8
       # The maximum number of lines in a response.
       MAX_LINES = 500
-      private_constant :MAX_TRACES, :MAX_LINES
+      # A trace, the connection of its client, and the form of its result: +json+, and the +columns+ of a text.
+      Running = Struct.new(:trace, :connection, :form)
+      private_constant :MAX_TRACES, :MAX_LINES, :Running
 
       def initialize
         @last = 0
-        # The traces and their connections, by number.
+        # By number.
         @running = {}
       end
 
       # Starts a trace.
       #
-      # @param request [Hash] +method+, and any of the options of {Profiler.trace}
+      # @param request [Hash] +method+, and any of the options of {Profiler.trace}; +json+ and +columns+ are for {#farewell}
       # @param connection [Integer]
       # @return [Hash] the number of the trace, the name of the method, and the labels that its condition asks for
       # @raise [ArgumentError, Error]
@@ -32,48 +34,65 @@ module Profiler
 
         options = { limit: request[:limit], max_overhead: request.fetch(:max_overhead, MethodTrace::MAX_OVERHEAD) }
         trace = MethodTrace.begin(method, **options, **request.slice(*MethodTrace::Log::DEFAULTS.keys))
-        @running[@last += 1] = [trace, connection]
+        @running[@last += 1] = Running.new(trace, connection, request.slice(:json, :columns))
         { trace: @last, name: trace.name, labels: trace.labels }
       end
 
       # @return [Hash] whether the trace still runs, its number of calls, and if requested +lines+ of its log
       # @raise [ArgumentError] if there is no such trace
       def state(request)
-        trace = find(request)
+        trace = find(request).trace
         running = trace.running? # before the lines, so that those of the last call are not missed
         { running: running, calls: trace.calls, lines: request[:lines] ? trace.log(MAX_LINES) : [] }
       end
 
-      # Ends a trace.
+      # Ends a trace, unless the request has +keep+: then it continues.
       #
-      # @return [String] the result as JSON, or as text that is +columns+ wide
+      # @return [String] the result so far as JSON, or as text that is +columns+ wide
       # @raise [ArgumentError] if there is no such trace
       def end(request)
-        trace = find(request)
-        @running.delete(request[:trace])
-        trace.stop
-        request[:json] ? JSON.generate(trace.to_h) : trace.to_s(request[:columns].to_i.clamp(40, 1_000))
+        trace = find(request).trace
+        unless request[:keep]
+          @running.delete(request[:trace])
+          trace.stop
+        end
+        result(trace, request)
+      end
+
+      # Hands over the results so far, as their clients get no more answers. The traces run on.
+      #
+      # @yieldparam connection [Integer]
+      # @yieldparam trace [Integer] its number
+      # @yieldparam result [String] as of {#end}; a text begins with the lines of the log that the client does not have
+      def farewell
+        @running.to_a.each do |number, running|
+          lines = running.form[:json] ? [] : running.trace.log.map { |line| "#{line}\n" }
+          yield running.connection, number, [*lines, result(running.trace, running.form)].join
+        end
       end
 
       # Ends the traces of a client that has disconnected.
       #
       # @param connection [Integer]
       def leave(connection)
-        gone, @running = @running.partition { |_number, (_trace, of)| of == connection }.map(&:to_h)
-        gone.each_value { |trace, _of| trace.stop }
+        gone, @running = @running.partition { |_number, running| running.connection == connection }.map(&:to_h)
+        gone.each_value { |running| running.trace.stop }
       end
 
       # Ends all traces.
       def discard
-        @running.each_value { |trace, _of| trace.stop }
+        @running.each_value { |running| running.trace.stop }
         @running.clear
       end
 
       private
 
+      def result(trace, form)
+        form[:json] ? JSON.generate(trace.to_h) : trace.to_s(form[:columns].to_i.clamp(40, 1_000))
+      end
+
       def find(request)
-        trace, = @running[request[:trace]]
-        trace or raise ArgumentError, "trace: #{request[:trace].inspect} is not one that runs"
+        @running[request[:trace]] or raise ArgumentError, "trace: #{request[:trace].inspect} is not one that runs"
       end
     end
   end

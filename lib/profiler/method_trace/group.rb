@@ -58,7 +58,10 @@ module Profiler
       #
       # @return [self]
       def stop
-        Thread.handle_interrupt(Object => :never) { @traces.reverse_each(&:stop) } # what the first one measures is for all
+        Thread.handle_interrupt(Object => :never) do
+          @traces.reverse_each(&:stop) # what the first one measures is for all
+          MethodTrace.over(self)
+        end
         self
       end
 

@@ -73,7 +73,16 @@ impl ControlServer {
     fn answer(&self, number: u64, head: String, body: RString) {
         // SAFETY: no Ruby code runs while the bytes are copied.
         let body = unsafe { body.as_slice() }.to_vec();
-        self.server.calls.answer(number, Answer { head, body });
+        self.server.calls.answer(number, Answer::new(head, body));
+    }
+
+    /// Implements `server._farewell(connection, head, body)`: sends a client its last answer, also if it has not
+    /// asked, and waits until it is sent, for half a second at most. The GVL stays held: as the process ends, each
+    /// turn of another thread would take time.
+    fn farewell(&self, connection: u64, head: String, body: RString) {
+        // SAFETY: no Ruby code runs while the bytes are copied.
+        let body = unsafe { body.as_slice() }.to_vec();
+        self.server.farewell(connection, Answer::new(head, body));
     }
 
     /// Implements `server._dump(number)`: answers a call for a dump.
@@ -139,6 +148,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_method("_wait", method!(ControlServer::wait, 0))?;
     class.define_method("_next", method!(ControlServer::next, 0))?;
     class.define_method("_answer", method!(ControlServer::answer, 3))?;
+    class.define_method("_farewell", method!(ControlServer::farewell, 3))?;
     class.define_method("_dump", method!(ControlServer::dump, 1))?;
     class.define_method("_dump_at", method!(ControlServer::dump_at, 1))?;
     class.define_method("_close", method!(ControlServer::close, 0))?;

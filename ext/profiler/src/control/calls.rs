@@ -1,7 +1,7 @@
 //! The requests that Ruby answers. A connection waits for the answer, without the GVL.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, SendError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -37,16 +37,30 @@ pub(crate) struct Call {
 }
 
 /// An answer: a line of JSON, and bytes that follow it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Answer {
-    pub(crate) head: String,
-    pub(crate) body: Vec<u8>,
+    pub(super) head: String,
+    pub(super) body: Vec<u8>,
+    /// Dropped with the answer, once it was sent or cannot be.
+    sent: Option<Sender<()>>,
 }
 
 impl Answer {
+    /// Creates an answer.
+    pub(crate) fn new(head: String, body: Vec<u8>) -> Self {
+        Self { head, body, sent: None }
+    }
+
     /// Creates an error answer.
     pub(crate) fn error(why: &str) -> Self {
-        Self { head: error_line(why), body: Vec::new() }
+        Self::new(error_line(why), Vec::new())
+    }
+
+    /// Returns a channel that disconnects once the answer was sent, or cannot be.
+    pub(super) fn sending(&mut self) -> Receiver<()> {
+        let (sender, receiver) = channel();
+        self.sent = Some(sender);
+        receiver
     }
 
     /// Creates the answer with a dump in that form.
@@ -55,7 +69,7 @@ impl Answer {
             Form::Text => dump.text(),
             Form::Json => format!("{}\n", dump.json()),
         };
-        Self { head: body_line(body.len()), body: body.into_bytes() }
+        Self::new(body_line(body.len()), body.into_bytes())
     }
 }
 
@@ -66,7 +80,16 @@ struct Queue {
     last: u64,
     waiting: VecDeque<Call>,
     /// The connections that wait for answers, by call.
-    askers: BTreeMap<u64, Sender<Answer>>,
+    askers: BTreeMap<u64, Asker>,
+    /// The last answers of connections that had not asked, by connection.
+    farewells: BTreeMap<u64, Answer>,
+}
+
+/// A connection that waits for an answer.
+#[derive(Debug)]
+struct Asker {
+    connection: u64,
+    sender: Sender<Answer>,
 }
 
 /// The calls of a server.
@@ -116,11 +139,36 @@ impl Calls {
         }
         queue.last += 1;
         let number = queue.last;
+        if let Some(sender) = asker {
+            if let Some(farewell) = queue.farewells.remove(&connection) {
+                let _ = sender.send(farewell); // its receiver is the caller's
+                return Some(number);
+            }
+            queue.askers.insert(number, Asker { connection, sender });
+        }
         queue.waiting.push_back(Call { number, connection, question });
-        queue.askers.extend(asker.map(|it| (number, it)));
         drop(queue);
         self.wake();
         Some(number)
+    }
+
+    /// Gives a connection its last answer: to the call whose answer it waits for, to its next one, or else to
+    /// [`Calls::farewell`].
+    pub(super) fn bid_farewell(&self, connection: u64, answer: Answer) {
+        let mut queue = self.lock();
+        let call = queue.askers.iter().find(|(_, asker)| asker.connection == connection);
+        let asker = call.map(|(number, _)| *number).and_then(|number| queue.askers.remove(&number));
+        let left = match asker {
+            // An asker that has just stopped waiting comes back for it.
+            Some(asker) => asker.sender.send(answer).err().map(|SendError(answer)| answer),
+            None => Some(answer),
+        };
+        queue.farewells.extend(left.map(|answer| (connection, answer)));
+    }
+
+    /// Removes and returns the last answer of a connection that does not ask any more.
+    pub(super) fn farewell(&self, connection: u64) -> Option<Answer> {
+        self.lock().farewells.remove(&connection)
     }
 
     /// Ends the waits for answers, as the server is closed. Later calls are refused.
@@ -150,7 +198,7 @@ impl Calls {
     pub(crate) fn answer(&self, number: u64, answer: Answer) {
         let asker = self.lock().askers.remove(&number);
         if let Some(asker) = asker {
-            let _ = asker.send(answer);
+            let _ = asker.sender.send(answer);
         }
     }
 

@@ -69,6 +69,9 @@ impl<'server> Connection<'server> {
             // A session that ends with its connection may run for days, and the client has nothing to say meanwhile.
             silence = (!self.is_known).then_some(IDLE);
         }
+        if let Some(farewell) = self.calls.farewell(self.number) {
+            let _ = self.send(&farewell); // the client may have gone
+        }
         if self.is_known {
             self.calls.gone(self.number);
         }
@@ -103,7 +106,7 @@ impl<'server> Connection<'server> {
             threads: threads::live().count(),
             sessions: sampler::sessions(),
         };
-        Answer { head: who.json(), body: Vec::new() }
+        Answer::new(who.json(), Vec::new())
     }
 
     /// Returns the next line, with its end. `None` if the client has gone, or the line is overdue.

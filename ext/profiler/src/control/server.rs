@@ -6,8 +6,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
+use std::time::Duration;
 
-use super::calls::Calls;
+use super::calls::{Answer, Calls};
 use super::connection::Connection;
 use super::listener::Listener;
 use super::stream::Stream;
@@ -16,6 +17,9 @@ use crate::sys::{peer, sigprof};
 
 /// The largest number of connections at once.
 const MAX_CONNECTIONS: usize = 16;
+/// The time that the end of the process may wait for a client to receive its last answer. It is sent at once,
+/// unless it is larger than what the system keeps of a socket that nobody reads.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// The server of a control socket.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub(crate) struct Server {
     /// A second descriptor of that socket: see [`Listener::accept`].
     reserve: Slot,
     connections: [Slot; MAX_CONNECTIONS],
+    /// The numbers of these connections, by which Ruby knows them.
+    numbers: [AtomicU64; MAX_CONNECTIONS],
     /// Held while a descriptor is closed, or shut down by its number. Not in a forked child.
     ends: Mutex<()>,
     last: AtomicU64,
@@ -44,6 +50,7 @@ impl Server {
             listener: Slot::new(),
             reserve: Slot::new(),
             connections: [const { Slot::new() }; MAX_CONNECTIONS],
+            numbers: [const { AtomicU64::new(0) }; MAX_CONNECTIONS],
             ends: Mutex::new(()),
             last: AtomicU64::new(0),
         })
@@ -98,9 +105,12 @@ impl Server {
             return Connection::refuse(&stream, "too many connections");
         };
         let (own, number) = (Arc::clone(self), self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        if let Some(slot) = self.numbers.get(place) {
+            slot.store(number, Ordering::Relaxed); // the thread that is started next asks Ruby, which then uses it
+        }
         let serve = move || {
             Connection::new(&own.calls, &own.ruby, &stream, number).serve();
-            own.end(place, stream);
+            own.end(place, number, stream);
         };
         let spawned = sigprof::without_signals(|| Builder::new().name("profiler client".into()).spawn(serve));
         if spawned.is_err() {
@@ -108,10 +118,26 @@ impl Server {
         }
     }
 
-    fn end(&self, place: usize, stream: Stream) {
+    fn end(&self, place: usize, number: u64, stream: Stream) {
         let _held = self.hold_ends();
         self.free(place);
+        drop(self.calls.farewell(number)); // it came too late
         drop(stream);
+    }
+
+    /// Sends a connection its last answer, also if it has not asked, and receives no more requests from it. Waits until it is sent,
+    /// for a limited time.
+    pub(crate) fn farewell(&self, connection: u64, mut answer: Answer) {
+        let sending = answer.sending();
+        let held = self.hold_ends();
+        let is_number = |number: &AtomicU64| number.load(Ordering::Relaxed) == connection;
+        let place = self.numbers.iter().position(is_number).and_then(|place| self.connections.get(place));
+        if let Some(descriptor) = place.and_then(Slot::get) {
+            self.calls.bid_farewell(connection, answer);
+            descriptor.shut_down_reading(); // ends the wait of its thread
+        }
+        drop(held);
+        let _ = sending.recv_timeout(FAREWELL);
     }
 
     fn hold_ends(&self) -> MutexGuard<'_, ()> {

@@ -45,6 +45,15 @@ impl Descriptor {
         }
     }
 
+    /// Ends the waits for bytes from a socket, if it is ours. What has arrived can still be received, and bytes
+    /// can still be sent.
+    pub(crate) fn shut_down_reading(&self) {
+        if self.is_ours() {
+            // SAFETY: the call takes no pointer; it fails for a number that is not a socket.
+            unsafe { ::libc::shutdown(self.number, ::libc::SHUT_RD) };
+        }
+    }
+
     /// Closes the descriptor, if it is ours.
     pub(crate) fn close(&self) {
         if self.is_ours() {
