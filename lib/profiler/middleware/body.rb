@@ -51,12 +51,11 @@ module Profiler
       end
 
       def respond_to?(name, include_all = false)
-        name.to_sym == :close || @body.respond_to?(name, include_all)
+        # Some apps define it with one argument.
+        name.to_sym == :close || (include_all ? @body.respond_to?(name, true) : @body.respond_to?(name))
       end
 
-      def respond_to_missing?(name, include_all = false)
-        @body.respond_to?(name, include_all)
-      end
+      def respond_to_missing?(name, include_all = false) = respond_to?(name, include_all)
 
       def method_missing(name, ...)
         @body.respond_to?(name) ? @body.public_send(name, ...) : super

@@ -38,6 +38,11 @@ module Profiler
         @server.call.tap { |io| Hijack.until_closed(io) { @middleware.finish(@recording, nil) } }
       end
 
+      # As the server's, which is often a Proc or a Method.
+      alias [] call
+
+      def to_proc = method(:call).to_proc
+
       def taken? = @taken
     end
   end

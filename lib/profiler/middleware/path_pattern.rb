@@ -16,9 +16,10 @@ module Profiler
       # @return [String]
       def self.of(path) = path.gsub(ID, ":id")[0, LONGEST]
 
-      # A path as valid text: a client can send any bytes.
+      # A path, or a part of one, as valid text: a client can send any bytes.
       #
-      # @return [String]
+      # @param path [String]
+      # @return [String] in UTF-8, or in ASCII
       def self.text(path)
         return path if path.ascii_only?
 

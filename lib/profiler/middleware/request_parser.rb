@@ -31,7 +31,7 @@ module Profiler
         return unless @prefix
 
         query = env["QUERY_STRING"]
-        return if query.nil? || query.empty?
+        return unless query.is_a?(String) && !query.empty?
 
         query = query.b
         pair = query.include?(@prefix) && query.split("&").find { |it| it.start_with?(@prefix) } or return
@@ -46,8 +46,9 @@ module Profiler
       def parse(options_text)
         raise ArgumentError, "the request is longer than #{LONGEST} bytes" if options_text.bytesize > LONGEST
 
-        options = options_text.scrub("?").split(";").to_h do |word|
-          name, value = word.strip.split("=", 2)
+        words = options_text.scrub("?").split(";").map(&:strip).reject(&:empty?)
+        options = words.to_h do |word|
+          name, value = word.split("=", 2)
           name, value = "mode", name unless value
           option(name, value)
         end

@@ -68,8 +68,9 @@ module Profiler
       # @param path_info [String, nil]
       # @return [String] the path as it was sent, without its query
       def self.path(script_name, path_info)
-        path = "#{script_name}#{path_info}"
-        path.empty? ? "/" : PathPattern.text(path)
+        # A server passes bytes, and the name of a mount is text.
+        path = [script_name, path_info].grep(String).map { |part| PathPattern.text(part) }.join
+        path.empty? ? "/" : path
       end
 
       # @param env [Hash]

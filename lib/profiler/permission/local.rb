@@ -39,7 +39,7 @@ module Profiler
 
         def host?(env)
           host = env["HTTP_HOST"]
-          host.nil? || HOSTS.match?(host)
+          host.nil? || HOSTS.match?(host.b) # a client can send any bytes
         end
 
         # Scrapers send no Origin. Browsers do, if the page is of another site.
@@ -50,7 +50,7 @@ module Profiler
 
         # Servers report a loopback address for a Unix socket, and only a proxy connects to one.
         def through_proxy?(env)
-          env.each_key.any? { |name| name.start_with?("HTTP_") && PROXIES.match?(name) } ||
+          env.each_key.any? { |name| name.is_a?(String) && name.start_with?("HTTP_") && PROXIES.match?(name) } ||
             env.values_at("SERVER_PROTOCOL", "HTTP_VERSION").any? { |it| it.to_s.include?(OLD) } ||
             (defined?(::UNIXSocket) && env["puma.socket"].is_a?(::UNIXSocket)) || false
         end

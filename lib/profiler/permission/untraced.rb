@@ -17,7 +17,7 @@ module Profiler
         # @param env [Hash] of a request that no other thread works on meanwhile
         # @yieldreturn [Object] the result; nil if Warden's +throw+ ends the block
         def read(env)
-          before = env.select { |key, _value| ABOUT.match?(key) }
+          before = env.select { |key, _value| about?(key) }
           before.each { |key, value| env[key] = copy(value) if value.is_a?(Hash) || (value && COPIED.include?(key)) }
           warden = env[WARDEN]
           env[WARDEN] = warden.class.new(env, warden.manager) if warden.respond_to?(:manager)
@@ -28,6 +28,9 @@ module Profiler
         end
 
         private
+
+        # An app may have keys of any kind.
+        def about?(key) = key.is_a?(String) && ABOUT.match?(key)
 
         # Copies nested Hashes too: a session that is not loaded yet loads into one.
         def copy(object)
@@ -40,7 +43,7 @@ module Profiler
         end
 
         def restore(env, before)
-          env.delete_if { |key, _value| ABOUT.match?(key) && !before.key?(key) }
+          env.delete_if { |key, _value| about?(key) && !before.key?(key) }
           env.update(before)
         end
       end
