@@ -94,10 +94,10 @@ module Profiler
       end
 
       def refuse_traced(thread)
-        tracer = File.read("/proc/#{pid}/task/#{thread}/status")[/^TracerPid:\s*(\d+)/, 1].to_i
+        tracer = File.read("/proc/#{pid}/task/#{thread}/status", encoding: Encoding::BINARY)[/^TracerPid:\s*(\d+)/, 1].to_i
         return if tracer.zero?
 
-        name = File.read("/proc/#{tracer}/comm").chomp rescue "unknown" # rubocop:disable Style/RescueModifier
+        name = Losses.harmless(File.binread("/proc/#{tracer}/comm").chomp) rescue "unknown" # rubocop:disable Style/RescueModifier
         raise Refused, "its thread #{thread} is being traced by process #{tracer} (#{name}): end that one first"
       rescue Errno::ENOENT, Errno::ESRCH
         nil # the thread has ended
@@ -144,7 +144,7 @@ module Profiler
 
       # Seconds since its start.
       def age
-        ticks = File.read("/proc/#{pid}/stat").rpartition(")").last.split[19].to_f
+        ticks = File.binread("/proc/#{pid}/stat").rpartition(")").last.split[19].to_f
         File.read("/proc/uptime").to_f - (ticks / Etc.sysconf(Etc::SC_CLK_TCK))
       end
 

@@ -110,9 +110,10 @@ module Profiler
       # Escapes characters that JSON allows and a terminal should not get: controls beyond ASCII, and changes of text direction.
       def harmless(json) = json.gsub(HARMFUL) { |it| format("\\u%04x", it.ord) }
 
-      # The value with all strings as text. A path is bytes.
+      # The value with all strings as text, as a path is bytes, and null for a number that JSON cannot have.
       def textual(value)
         case value
+        when Float then value.finite? ? value : nil
         when String then value.encoding == Encoding::UTF_8 && value.valid_encoding? ? value : value.dup.force_encoding(Encoding::UTF_8).scrub("?")
         when Array then value.map { |it| textual(it) }
         when Hash then value.transform_values { |it| textual(it) }

@@ -63,7 +63,7 @@ module Profiler
 
       def age(seconds)
         case seconds
-        when ->(it) { !it.is_a?(Numeric) } then "?"
+        when ->(it) { !it.is_a?(Numeric) || !it.finite? } then "?"
         when ...100 then "#{seconds.round} s"
         when ...6_000 then "#{(seconds / 60).round} min"
         when ...360_000 then "#{(seconds / 3_600).round} h"

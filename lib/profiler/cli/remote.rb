@@ -49,6 +49,8 @@ module Profiler
         profile
       rescue ArgumentError => e
         raise UsageError, e.message
+      rescue FormatError => e
+        raise Failure, "the answer from #{client.path} is no profile: #{e.message}"
       end
 
       def written(path, request, session)

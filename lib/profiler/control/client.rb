@@ -101,7 +101,7 @@ module Profiler
           return here unless here.empty?
 
           uid = File.stat("/proc/#{pid}").uid
-          inner = File.read("/proc/#{pid}/status")[/^NSpid:.*?(\d+)$/, 1] || pid
+          inner = File.read("/proc/#{pid}/status", encoding: Encoding::BINARY)[/^NSpid:.*?(\d+)$/, 1] || pid
           Place.of(uid).flat_map { |it| Place.new("/proc/#{pid}/root#{it}", uid).sockets_of(inner) }
         rescue SystemCallError
           []
@@ -245,7 +245,7 @@ module Profiler
 
           fill or raise Gone, "no answer from #{@path}: the process has ended, or has too many connections"
         end
-        @read.slice!(0..size).force_encoding(Encoding::UTF_8)
+        @read.slice!(0..size).force_encoding(Encoding::UTF_8).scrub("?")
       end
 
       def bytes(count)

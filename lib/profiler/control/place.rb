@@ -39,8 +39,9 @@ module Profiler
           return own unless Process.euid.zero?
 
           # The name of a directory contains the id of its user. If it has another owner, it is skipped, unless root named it.
-          others = [*Dir["/tmp/profiler-*"], *Dir["/run/user/*/profiler"]].map { |it| new(it, Integer(it[/\d+/], 10)) if it.match?(/\d/) }
-          [*own, *others.compact, *([new(named, File.stat(named).uid)] if named && File.exist?(named))].uniq(&:to_a)
+          # Any user can choose the name of a directory there, which need not be text.
+          others = [*Dir["/tmp/profiler-*"], *Dir["/run/user/*/profiler"]].filter_map { |it| new(it, Integer(it.b[/\d+/], 10)) if it.b.match?(/\d/) }
+          [*own, *others, *([new(named, File.stat(named).uid)] if named && File.exist?(named))].uniq(&:to_a)
         end
 
         # Returns the directories in which the sockets of a user may be. New sockets go to the first.
@@ -108,7 +109,7 @@ module Profiler
       # @param pid [Integer]
       # @return [Array<String>] those of a process of that number
       def sockets_of(pid)
-        sockets.select { |it| File.basename(it).match?(/\A#{pid}[-.]/) }
+        sockets.select { |it| File.basename(it).b.match?(/\A#{pid}[-.]/) }
       end
 
       private
@@ -132,7 +133,7 @@ module Profiler
       # container.
       def sweep
         sockets.each do |path|
-          pid = Integer(File.basename(path)[/\A\d+/].to_s, 10, exception: false)
+          pid = Integer(File.basename(path).b[/\A\d+/].to_s, 10, exception: false)
           UnixAddress.remove_left(path) if pid && !there?(pid)
         end
       end
