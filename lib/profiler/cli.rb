@@ -3,6 +3,7 @@
 require_relative "cli/encodings"
 require_relative "cli/lines"
 require_relative "nearest"
+require_relative "process/losses"
 require_relative "version"
 
 module Profiler
@@ -102,11 +103,12 @@ module Profiler
         SystemCallError.new(error.errno).message
       end
 
-      # Prints one line on stderr. Not by +warn+, which RUBYOPT=-W0 silences.
+      # Prints one line on stderr, which may quote names from anywhere. Not by +warn+, which RUBYOPT=-W0 silences.
       #
       # @param message [String]
       def complain(message)
-        $stderr.puts("profiler: #{message.dup.force_encoding(Encoding::UTF_8).scrub("?").strip.tr("\n", " ")}")
+        text = message.dup.force_encoding(Encoding::UTF_8).scrub("?").strip.tr("\n", " ")
+        $stderr.puts("profiler: #{Losses.harmless(text)}")
       rescue SystemCallError, IOError
         nil # nobody listens
       end

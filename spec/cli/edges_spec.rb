@@ -62,6 +62,29 @@ RSpec.describe "The command profiler, at its edges" do
     expect(shell("exec $P report #{shop.shellescape} > /dev/full")).to have_attributes(code: 1, err: "profiler: cannot write to stdout: No space left on device\n")
   end
 
+  it "prints nothing that a terminal obeys of a name that it quotes" do
+    result = profiler("report", "\e[2J\u202e\u009b1m.pb.gz")
+    expect(result).to have_attributes(code: 1, err: "profiler: cannot read ?[2J??1m.pb.gz: No such file or directory\n")
+  end
+
+  it "names the value of an option that is none, however it is passed" do
+    [["--session", "abc"], ["--session=abc"]].each do |option|
+      expect(profiler("stop", *option, "1")).to have_attributes(code: 2, err: "profiler: --session cannot be \"abc\"; see profiler stop --help\n")
+    end
+  end
+
+  it "takes the name of a sample type for text, whatever its bytes" do
+    { "tree" => [shop], "report" => [shop], "diff" => [shop, shop] }.each do |command, paths|
+      expect(profiler(command, "--type=\xff", *paths)).to have_attributes(code: 1, err: /\Aprofiler: .*(has|is) no .*\uFFFD.*\n\z/)
+    end
+  end
+
+  it "reads no more of a ledger than any has, as of a device without an end" do
+    ["--since=/dev/zero", "--since=/dev/full"].each do |option|
+      expect(profiler("memory", option, "1")).to have_attributes(code: 1, err: %r{\Aprofiler: /dev/\w+: too large to read: it has more than 256 MiB\n\z})
+    end
+  end
+
   it "takes a limit of any size for all" do
     all = profiler("report", shop, "--limit", 0).out
     expect(profiler("report", shop, "--limit", 99_999_999_999_999_999_999)).to have_attributes(err: "", code: 0, out: all)

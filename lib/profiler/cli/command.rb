@@ -93,7 +93,7 @@ module Profiler
         when OptionParser::NeedlessArgument then "#{option} takes no value"
         when OptionParser::AmbiguousOption then "#{option} is ambiguous: several options begin like this"
         when OptionParser::InvalidOption then "#{name} has no option #{option}"
-        else "#{option} cannot be #{value.inspect}"
+        else "%s cannot be %p" % (value ? [option, value] : option.split("=", 2)) # --session=x is one argument, --session x are two
         end
       end
 

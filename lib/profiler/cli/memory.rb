@@ -58,9 +58,11 @@ module Profiler
       end
 
       def read(path)
-        ledger_in(File.binread(path), path)
+        ledger_in(Input.read(path), path)
       rescue SystemCallError => e
         raise Failure, "cannot read #{path}: #{CLI.reason(e)}"
+      rescue FormatError => e
+        raise Failure, e.message # a device without an end
       end
 
       def ledger_in(bytes, path)

@@ -39,7 +39,7 @@ module Profiler
       end
 
       def type_option(parser)
-        parser.on("--type NAME", "sample type: cpu, wall, alloc_space, ... (default: a time, or else the last one)") { |name| @type = name }
+        parser.on("--type NAME", "sample type: cpu, wall, alloc_space, ... (default: a time, or else the last one)") { |name| @type = CLI.text(name) }
       end
 
       def filters
