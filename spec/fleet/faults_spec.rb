@@ -202,6 +202,7 @@ RSpec.describe "Windows for an engine that fails" do
       informing: ->(client) { loop { client.write("HTTP/1.1 100 Continue\r\n\r\n") } },
       long_line: ->(client) { loop { client.write("x" * 1_000) } },
       gzip: ->(client) { client.write("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\nno gzip !"); client.close },
+      chunks: ->(client) { client.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n"); client.close },
       cut: ->(client) { client.write("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf"); client.close }
     }
     delivered = replies.transform_values do |reply|
@@ -232,7 +233,7 @@ RSpec.describe "Windows for an engine that fails" do
     end
     # Either bound may be met first on a busy machine: that of the bytes or that of the time.
     bounded = [match(/\ANet::(HTTPBadResponse|ReadTimeout)\z/), true]
-    expect(delivered).to match(endless: bounded, slow: ["Net::ReadTimeout", true], informing: bounded, long_line: bounded, gzip: [start_with("HTTP 200"), true], cut: [start_with("HTTP 200"), true])
+    expect(delivered).to match(endless: bounded, slow: ["Net::ReadTimeout", true], informing: bounded, long_line: bounded, gzip: [start_with("HTTP 200"), true], chunks: [start_with("HTTP 200"), true], cut: [start_with("HTTP 200"), true])
   end
 
   it "print nothing of an answer that a terminal obeys", :timed do

@@ -182,7 +182,7 @@ module Profiler
             text << part
             break if text.bytesize > LONGEST_REPLY || Clock.now > till
           end
-        rescue SystemCallError, IOError, Timeout::Error, Net::ProtocolError, Zlib::Error, OpenSSL::SSL::SSLError
+        rescue SystemCallError, IOError, Timeout::Error, Net::ProtocolError, Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError, Zlib::Error, OpenSSL::SSL::SSLError
           nil # the status says what became of the window
         end
         wait = Float(response["retry-after"], exception: false)
