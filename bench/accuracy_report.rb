@@ -11,7 +11,7 @@ module Bench
     module_function
 
     def accuracy
-      report = Report.new("accuracy", "How far from the truth", clock: "seeds are drawn anew")
+      report = Report.new("accuracy", "How far from the truth", clock: "new seeds in each run")
       seconds = SECONDS * 10
       report.text("Mean of #{pairs(20)} runs of #{seconds.round(1)} s: the total-variation distance of the profile's shares from those that the program " \
                   "measured by its own clocks, one tick in #{INTERVAL_US} us requested. Chance is the distance of as many independent samples.")

@@ -23,7 +23,7 @@ module Bench
     cpu - before
   end
 
-  # The number of rounds that take that many seconds of CPU.
+  # The number of rounds that take +seconds+ of CPU.
   def self.calibrate(work, seconds)
     rounds = 1
     rounds *= 2 while cpu_of { work.call(rounds) } < seconds / 4
@@ -143,7 +143,7 @@ module Bench
     Sessions.churn(seconds)
   end
 
-  # The microseconds to start and to stop, around that much work.
+  # The microseconds to start and to stop, around +work_seconds+ of work.
   def self.sessions(arm, pairs, work_seconds)
     contender = CONTENDERS.fetch(arm).call
     work = Workloads::ALL.fetch("fib")

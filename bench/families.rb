@@ -34,7 +34,7 @@ module Bench
     CALLED = 10 # names of the family `calls`
     OURS = /\A(?:Bench::Families::)?(In(?:Ruby|C)\.[a-z]+\d+)\z/
 
-    # Calls methods for so many seconds, and keeps the times of each.
+    # Calls methods for some seconds, and keeps the times of each.
     class Program
       def initialize(family, random)
         @random = random

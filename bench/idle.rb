@@ -4,7 +4,7 @@
 # the profiler and under `profiler record` in each mode. The processes of one program run side by side, for BENCH_SECONDS.
 #
 #   sleep, Queue#pop   a Ruby that waits
-#   Puma               a server with five threads, whom nobody asks
+#   Puma               a server with five threads, without requests
 #   Sidekiq            with a Redis that has no jobs
 require "fileutils"
 require "rbconfig"

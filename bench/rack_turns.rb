@@ -39,7 +39,7 @@ module Bench
 
     # The us of CPU, of all threads, that each request took.
     def turn(app)
-      GC.start # garbage of earlier turns is nobody's
+      GC.start # garbage of earlier turns counts for none
       FIRST.times { request(app) }
       before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
       TURN.times { request(app) }

@@ -34,7 +34,7 @@ module Bench
       kept.sum.fdiv(kept.size)
     end
 
-    # The block's value of all items, and its interval when items are drawn anew (bootstrap, fixed seed).
+    # The block's value of all items, and its interval when items are resampled (bootstrap, fixed seed).
     def figure(items, random = Random.new(1))
       drawn = Array.new(RESAMPLES) { yield Array.new(items.size) { items[random.rand(items.size)] } }
       real = drawn.select(&:finite?).sort

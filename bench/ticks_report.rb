@@ -18,7 +18,7 @@ module Bench
       wanted = Regexp.new(ENV.fetch("BENCH_ROWS", ""))
       here = ["null", *Bench.available("stackprof wall"), *GROUPS[1], *GROUPS[2], *(GROUPS[3] if Engines.wall?)]
       groups = GROUPS.map { |arms| (arms & here).grep(wanted).any? ? arms & here : [] }
-      report.text("One thread that computes, at a depth of 50, #{(SECONDS * 1_000).round} ms at a time, between two that nobody profiles: medians of " \
+      report.text("One thread that computes, at a depth of 50, #{(SECONDS * 1_000).round} ms at a time, between two that are not profiled: medians of " \
                   "#{pairs(80)} rounds, as this machine may change its speed from second to second. A sample's cost is that of everything, the threads " \
                   "of the profilers too. `null` is the noise.")
       [1_000, 100].each { |interval_us| ticks_at(report, interval_us, groups) }
@@ -60,7 +60,7 @@ module Bench
       found = child(:turns, "switches", arms, pairs(80), SECONDS)
       blocks = found["blocks"]
       rate = Stats.median(blocks.flat_map { |block| block.values.map { |on| 2 * found["rounds"] / on["off"]["wall"] } })
-      report.text("A thread that lets go of the GVL and takes it back #{rate.round(-3)} times a second, one tick in #{INTERVAL_US} us. The demand: it " \
+      report.text("A thread that releases the GVL and takes it back #{rate.round(-3)} times a second, one tick in #{INTERVAL_US} us. The demand: it " \
                   "loses at most #{((SWITCH_LIMIT - 1) * 100).round} %.")
       rows = arms.map do |arm|
         wall, cpu = %w[wall cpu].map { |of| slowdown(blocks, arm, of) }

@@ -147,7 +147,7 @@ module Bench
 
     # Four threads that use CPU as 4:3:2:1, in bursts: a thread that is ahead of another sleeps. Nothing is allocated, as a GC would
     # not be running time. The truth is CPU in both modes, as no clock of the program says what it had the GVL for. In `:wall` that
-    # needs a machine on which nobody takes the CPU from it.
+    # needs a machine on which no other process takes the CPU from it.
     class Threads
       KINDS = { four: 4, three: 3, two: 2, one: 1 }.freeze
       AHEAD = 0.002 # seconds, of a thread with a share of one

@@ -29,7 +29,7 @@ module Bench
       levels.positive? ? descend(levels - 1, &work) : work.call
     end
 
-    # Runs the block at the bottom of a stack of about that many frames.
+    # Runs the block at the bottom of a stack of about +depth+ frames.
     def at_depth(depth, &work)
       descend(depth - caller.size - 3, &work)
     end

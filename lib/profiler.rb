@@ -114,13 +114,13 @@ module Profiler
       end
       begin
         value = yield
-      rescue Exception # rubocop:disable Lint/RescueException -- whatever it is goes on
+      rescue Exception # rubocop:disable Lint/RescueException -- it is raised again
         finish_quietly(session, output)
         raise
       end
       finish(session, output, value)
     ensure
-      # A throw, break or next out of the block passes here alone.
+      # A throw, break or next out of the block passes only here.
       finish_quietly(session, output) if session && unfinished?(session)
       @unwritten.delete(session) if output
     end
@@ -131,8 +131,8 @@ module Profiler
     #   Profiler.view { work }
     #
     # @param options [Hash] as for {run}; +mode+ is CPU time and, from Ruby 3.3 on, wall clock time
-    # @return [Profile, nil] as {run}
-    # @raise [ArgumentError, SystemCallError, Unsupported] as {run}
+    # @return [Profile, nil] see {run}
+    # @raise [ArgumentError, SystemCallError, Unsupported] see {run}
     def view(**options, &block)
       profile = run(mode: Platform::TIME_MODES, timeline: true, **options, &block)
       profile&.view
@@ -276,7 +276,7 @@ module Profiler
     end
 
     # Returns where the memory of this process is: its resident bytes by kind, and with +owners+ who has each block of malloc.
-    # With owners, garbage is collected and the process is copied, as by fork. This thread waits for the copy; others go on.
+    # With owners, garbage is collected and the process is copied, as by fork. This thread waits for the copy; other threads continue.
     #
     # @param owners [Boolean] find the owners of malloc's memory
     # @param force [Boolean] copy the process even if it has more than 4 GiB, or is near the memory limit of its cgroup
@@ -310,7 +310,7 @@ module Profiler
     # @param dump_signal [String, Symbol, nil] a signal that prints a dump on stderr, as +QUIT+
     # @return [Control] the one of this process, if it is there already
     # @raise [ArgumentError] for a value that is not allowed
-    # @raise [Error] if the directory is not of this user alone, or there is no thread
+    # @raise [Error] if other users may enter the directory, or no thread can be started
     # @raise [SystemCallError] if there can be no socket
     # @raise [Unsupported] if this process cannot be profiled
     def control(directory: nil, dump_signal: nil)

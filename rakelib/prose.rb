@@ -73,7 +73,7 @@ class Prose
     fresh = true
     lines.each do |line, number|
       fenced = !fenced if line.start_with?("```")
-      # Code is indented; so is what goes on from the line before.
+      # Code is indented; so is the continuation of the line before.
       if fenced || line.match?(/\A(?:```|\s*\z)/) || (fresh && line.start_with?("  ") && !line.match?(ITEM)) || line.match?(/\A {4}/)
         fresh = true
       elsif fresh || line.match?(ITEM)

@@ -7,7 +7,7 @@ require_relative "job_queue"
 # (+:timed+), one after another, while nothing else runs. It ends with one summary, in RSpec's own words.
 #
 # The specs that run at once make the machine busy, beside a compiler that shares it. So up to {MAX_AGAIN} of their examples that
-# failed run again, alone, and that is printed. None does whose child died, and none with SPEC_STRICT=1.
+# failed run again by themselves, and that is printed; not those whose child died, and none with SPEC_STRICT=1.
 class SpecRun
   MAX_AGAIN = 10
   DEATH = /\[BUG\]|SIG(SEGV|ABRT|BUS|ILL)|panicked/.freeze
@@ -76,7 +76,7 @@ class SpecRun
     @examples = @examples.reject { |example| ids.include?(example["id"]) } + passed
   end
 
-  # Returns whether a job failed in these examples alone.
+  # Returns whether a job failed only in these examples.
   def only_failed_in?(job, ids)
     file = job.env&.fetch("SPEC_RESULT") or return false
     return false unless File.size?(file)

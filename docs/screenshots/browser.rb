@@ -29,7 +29,7 @@ class Site
 
   attr_reader :address
 
-  # @param files [Hash{String => String}] contents by path, besides those of the directory
+  # @param files [Hash{String => String}] contents by path, in addition to those of the directory
   def initialize(directory, files = {})
     @directory = File.expand_path(directory)
     @files = files

@@ -50,7 +50,7 @@ class Page
   def price(product) = format("%.2f", product[:price] / 100.0)
 end
 
-# Rebuilds an index again and again, and lets go of the GVL only between two of them.
+# Rebuilds an index again and again, and releases the GVL only between two of them.
 class Indexer
   def initialize(catalog)
     @catalog = catalog

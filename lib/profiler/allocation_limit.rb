@@ -36,7 +36,7 @@ module Profiler
       "allocate at most #{@limit} #{@unit}#{" of #{@of}" if @of}"
     end
 
-    # The reason of a failure, with the places of allocation, the most objects first.
+    # Returns the reason of a failure, with the places of allocation, the one with the most objects first.
     def message
       sites = found.of(@of).sort_by { |it| [-it[@unit], it.class_name, it.place] }
       lines = sites.first(SITES).map { |it| "  #{it}" }
@@ -44,7 +44,7 @@ module Profiler
       ["expected the block to #{description}, but it allocated #{number}:", *lines].join("\n")
     end
 
-    # The reason of a failure where more were expected.
+    # Returns the reason of a failure when more were expected.
     def negated_message
       "expected the block not to #{description}, but it allocated #{number}"
     end

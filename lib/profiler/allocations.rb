@@ -9,7 +9,7 @@ module Profiler
     # A place where objects are allocated: +frames+ leaf first, up to the block, their +class_name+, the number of +objects+ and
     # the +bytes+ of their slots.
     Site = Struct.new(:class_name, :objects, :bytes, :frames, keyword_init: true) do
-      # The first Ruby frame.
+      # Returns the path and line of the first Ruby frame.
       def place
         frame = frames.find { |it| it.kind == :ruby } || frames.first
         frame ? "#{frame.path}:#{frame.line}" : "(the block itself)"
@@ -45,7 +45,7 @@ module Profiler
         end
       end
 
-      # The name of a class in {#sites}, whatever it responds to +to_s+.
+      # Returns the name of a class in {#sites}, whatever its +to_s+ returns.
       #
       # @param klass [Class, String]
       # @return [String]
@@ -67,7 +67,7 @@ module Profiler
 
       private
 
-      # Before Ruby 4.0, the VM calls no hook on objects any more once it has freed a Ractor. The profiler notices that in the
+      # Raises if the hook was lost. Before Ruby 4.0, the VM stops calling it once it has freed a Ractor, which is noticed in the
       # next GC.
       def checked(profile, losses)
         return profile if losses == Native.hook_losses && profile.samples.any? { |row| row.labels["class"] == Probe.name }
@@ -76,7 +76,7 @@ module Profiler
                      "block once more, or collect garbage before it"
       end
 
-      # Frames above this one belong to the block.
+      # Calls the block. Frames above this one belong to it.
       def around
         yield
       end
@@ -105,20 +105,20 @@ module Profiler
       @internal, @sites = sorted.partition { |it| it.class_name.start_with?(INTERNAL) }
     end
 
-    # @param klass [Class, String, nil] of this class alone, by its name. All classes without a name that have the same superclass are
+    # @param klass [Class, String, nil] only of this class, by its name. All classes without a name that have the same superclass are
     #   one
     # @return [Integer]
     def objects(klass = nil)
       of(klass).sum(&:objects)
     end
 
-    # @param klass [Class, String, nil] of this class alone
+    # @param klass [Class, String, nil] only of this class
     # @return [Integer] bytes of the slots, without memory outside of them
     def bytes(klass = nil)
       of(klass).sum(&:bytes)
     end
 
-    # The places of a class, or all.
+    # Returns the places of a class, or all places.
     #
     # @return [Array<Site>]
     def of(klass)
@@ -134,7 +134,7 @@ module Profiler
 
     private
 
-    # The frames inside of the block; nil for the profiler's own objects. A fiber has a stack of its own.
+    # Returns the frames inside of the block; nil for the profiler's own objects. A fiber has a stack of its own.
     def own(frames)
       inside = frames.index { |it| it.name == AROUND }
       return frames.take(inside) if inside

@@ -65,7 +65,7 @@ module Profiler
       Flight.start(Directory.new(out, format: format, keep: keep).tap(&:prepare), parts, triggers, options)
     end
 
-    # The flight recorder of this process.
+    # Returns the flight recorder that runs in this process.
     #
     # @return [Flight]
     # @raise [NotRunning] if none is running

@@ -8,14 +8,14 @@ require_relative "attach/target"
 require_relative "control"
 
 module Profiler
-  # Joins a running process that has not loaded the profiler, so that it has a control socket. Experimental.
+  # Attaches to a running process that has not loaded the profiler, so that it has a control socket. Experimental.
   #
   # @api private
   module Attach
-    # Raised if a process cannot be joined; the message says why, and what to do.
+    # Raised if it is impossible to attach to a process; the message says why, and what to do.
     class Refused < Error; end
 
-    # Raised if the process cannot be joined at this instant.
+    # Raised if it is impossible at the moment.
     class NotYet < Refused; end
 
     # The seconds for which a process is asked.
@@ -29,11 +29,11 @@ module Profiler
       # @return [Joined]
       # @raise [Refused]
       def join(pid, patience: PATIENCE)
-        raise Refused, "cannot join process #{pid}: only Linux on x86-64 is supported" unless defined?(Attachment)
+        raise Refused, "cannot attach to process #{pid}: only Linux on x86-64 is supported" unless defined?(Attachment)
 
         Joining.new(pid, patience).run
       rescue Refused => e
-        raise e.class, "cannot join process #{pid}: #{e.message}"
+        raise e.class, "cannot attach to process #{pid}: #{e.message}"
       end
     end
   end

@@ -34,7 +34,7 @@ module Profiler
         error.is_a?(SignalException) ? Ends.in_time(PATIENCE) { finish(error) } : finish(error)
       end
 
-      # A child continues the recording, with numbers of its own.
+      # Continues the recording in a forked child, with numbers of its own.
       def forked(same)
         guarded("the garbage collections of this process are not counted") { @recording.forked } unless same
       end
@@ -103,7 +103,7 @@ module Profiler
         yield
       rescue SystemExit, SignalException
         raise
-      rescue Exception => e # rubocop:disable Lint/RescueException -- a LoadError, or no memory: the app goes on
+      rescue Exception => e # rubocop:disable Lint/RescueException -- a LoadError, or no memory: the app continues
         Losses.say("#{what}: #{Losses.reason(e)}")
       end
     end

@@ -51,8 +51,8 @@ module Profiler
       thread_variable_set(:fork_safe, true) # for Puma, which warns of others, and may ask before this one had its first turn
     end
 
-    # Lets an owner continue whose thread was killed, as a finalizer. So an app that waits until no thread is left comes to its
-    # end of that.
+    # Calls the owner of a thread that was killed, which starts another. It runs as a finalizer, after the next garbage collection, so
+    # an app that kills its threads and waits until none is left does not wait forever.
     Revival = Struct.new(:owner) do
       def call(_id)
         owner.call

@@ -3,7 +3,7 @@
 require "tmpdir"
 
 module Profiler
-  # Shows files in the user's browser: in $BROWSER, else with xdg-open or open.
+  # Shows files in the user's browser: in $BROWSER, or else with xdg-open or open.
   module Browser
     # @param profile [Profile]
     # @param title [String, nil]
@@ -13,7 +13,7 @@ module Profiler
     end
 
     # @param bytes [String] a page
-    # @return [String] as {show}
+    # @return [String] see {show}
     def self.show_bytes(bytes)
       show_page { |page| File.open(page, "wbx", 0o600) { |it| it.write(bytes) } }
     end

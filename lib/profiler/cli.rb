@@ -95,7 +95,7 @@ module Profiler
         failed("unexpected #{e.class}: #{e.message.lines.first} (this is a bug: please report it with what PROFILER_DEBUG=1 prints)", 1)
       end
 
-      # The system's message for an error, without the name of the C function that Ruby adds.
+      # Returns the system's message for an error, without the name of the C function that Ruby adds.
       #
       # @param error [SystemCallError]
       # @return [String]
@@ -178,7 +178,7 @@ module Profiler
         text.lines(chomp: true).flat_map { |line| wrapped(line, columns) }.join("\n")
       end
 
-      # An error of the system that no command has put into words.
+      # Returns a message for an error that no command has rescued.
       def trouble(error)
         return error.message unless error.is_a?(SystemCallError)
         return "the working directory was removed" if error.message.end_with?("getcwd")

@@ -44,7 +44,7 @@ module Profiler
         end
       end
 
-      # Opens the control socket for the command that has joined this process, where it looks for it. A socket that the app has
+      # Opens the control socket for the command that has attached to this process, where it looks for it. A socket that the app has
       # opened is used as it is.
       #
       # @api private
@@ -87,7 +87,7 @@ module Profiler
       def forked(same) = @current&.forked(same)
     end
 
-    # True if a command has joined this process: then it may also leave it.
+    # True if a command has attached to this process: then it may also detach.
     #
     # @api private
     attr_writer :attached
@@ -101,7 +101,7 @@ module Profiler
       @losses = Losses.new("the control socket is closed")
     end
 
-    # The path of the socket.
+    # Returns the path of the socket.
     #
     # @return [String]
     def path = @address.to_s
@@ -211,14 +211,15 @@ module Profiler
 
     private
 
-    # The descriptor becomes the server's.
+    # Opens the socket. Its descriptor then belongs to the server.
     def listen
       @address, listener = place.listen
       listener.autoclose = false
       @server._listen(listener.fileno)
     end
 
-    # The directory belongs to the user of the start. A process of another user since then has its sockets where that user looks.
+    # Returns the place of sockets. The directory belongs to the user who started the process; if the process has another user since
+    # then, its sockets are where that user looks.
     def place = @place.ours? ? @place : Place.default
 
     # Starts the thread, which inherits the mask so that it runs even if it is killed at once.
@@ -236,7 +237,7 @@ module Profiler
     # Serves requests. A stray exception ends the current request.
     def work
       Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve } }
-    rescue Exception # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is none, and goes on
+    rescue Exception # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is not rescued
       Clock.nap(PAUSE)
       retry if @thread.equal?(Thread.current)
     end
@@ -252,12 +253,12 @@ module Profiler
 
     # Closes the socket once that client has its answer and has disconnected.
     def leave_with(connection)
-      raise Error, "this process was not joined by profiler attach: its own program has opened the control socket" unless @attached
+      raise Error, "profiler attach did not open this control socket, the program itself did: it cannot be detached" unless @attached
 
       @leaving = connection
     end
 
-    # The client gets all errors, also those from outside.
+    # Answers a request. All errors are sent to the client, even exceptions that other threads raise here.
     def answer(number, connection, line)
       case line
       when nil

@@ -99,7 +99,7 @@ module Profiler
         end
       end
 
-      # The coarse clock moves once a tick, and its resolution is that.
+      # Returns the length of the kernel's tick: the coarse clock advances once per tick, so its resolution is that length.
       def tick
         Process.clock_getres(Process::CLOCK_MONOTONIC_COARSE, :nanosecond) if defined?(Process::CLOCK_MONOTONIC_COARSE)
       rescue SystemCallError
@@ -115,7 +115,7 @@ module Profiler
         environment[ENGINE]
       end
 
-      # Invalid settings of profiler/autoload alone are no problem of this process.
+      # Checks the settings of profiler/autoload. Invalid ones are only a warning, as this process can be profiled all the same.
       def check_environment
         Session.check # PROFILER_ENGINE: if it is wrong, no session starts, and the one below will say so
         require_relative "autoload/settings"
@@ -171,7 +171,7 @@ module Profiler
         }
       end
 
-      # Some systems that claim to be Linux do not keep the tick that they report.
+      # Warns if samples came less often than expected: some systems that claim to be Linux do not keep the tick that they report.
       def compare(stats, coarse_ns)
         expected_ns = [stats[:interval_ns], *coarse_ns].max
         return if stats[:effective_interval_ns] <= 2 * expected_ns # more often is no harm

@@ -5,7 +5,7 @@ module Profiler
   # Sinatra, Grape and Hanami. The hooks of Rails, Active Job and Sidekiq are in in_rails and sidekiq.
   #
   # Each library is hooked once per process, through one of its public methods or hooks. If a library does not have the expected
-  # interface, it is left alone, and one line on stderr says so.
+  # interface, it is not hooked, and one line on stderr says so.
   #
   # @api private
   module InLibraries
@@ -51,7 +51,7 @@ module Profiler
 
       private
 
-      # Evaluated code is compiled too, but no file was loaded then.
+      # Looks for libraries that were loaded since. Evaluated code is compiled too, but that loads no file.
       def look_again
         install
         @watch.disable if @hooked.count { |_, done| done } == APPS.size + TESTS.size

@@ -15,7 +15,7 @@ module Profiler
     #
     # @param path [String]
     # @return [String] binary
-    # @raise [ArgumentError] for what is no path
+    # @raise [ArgumentError] for something that is not a path
     # @raise [SystemCallError] if it cannot be read
     # @raise [FormatError] if it is larger than any profile
     def self.read(path)

@@ -37,22 +37,22 @@ module Profiler
 
       private
 
-      # Numbers and bytes of live objects, by class and place.
+      # Returns the numbers and bytes of live objects, by class and place.
       def live_objects(profile)
         rows = profile.samples.select { |it| it.inuse_objects.positive? && placed?(it) && !of_profiler?(it) }
         rows.group_by { |it| [it.labels["class"], it.frames] }
             .transform_values { |them| [them.sum(&:inuse_objects), them.sum(&:inuse_bytes)] }
       end
 
-      # Returns whether the row has a place. What the VM made for code has none any more once the code was let go.
+      # Returns whether the row has a place. Objects that the VM allocated for code have none once that code was freed.
       def placed?(row) = row.frames.any? { |it| !it.path.empty? }
 
-      # A snapshot consists of objects, which are live at the next one.
+      # Returns whether the profiler allocated the objects of the row: a snapshot consists of objects that are live at the next one.
       def of_profiler?(row)
         row.frames.find { |it| it.kind == :ruby }&.path&.start_with?(__dir__)
       end
 
-      # Keeps what never shrank, and grew in most rounds: sampling misses some.
+      # Returns the rows that never shrank, and grew in most rounds; not in all, as sampling misses some growth.
       def grown(seen)
         steps = seen.size - 1
         seen.last.filter_map do |key, last|

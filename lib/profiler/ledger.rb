@@ -61,29 +61,29 @@ module Profiler
       @json = json.strip.freeze
     end
 
-    # Resident bytes, as the kernel counts them.
+    # Returns the resident bytes, as the kernel counts them.
     #
     # @return [Integer]
     def rss = to_h.fetch(:rss)
 
-    # Resident bytes by kind, the largest first. +:unnamed+ is what has no name.
+    # Returns the resident bytes by kind, the largest first. +:unnamed+ is memory without a name.
     #
     # @return [Hash{Symbol => Integer}]
     def kinds = to_h.fetch(:kinds).to_h { |row| [row.fetch(:kind).to_sym, row.fetch(:bytes)] }
 
-    # The owners of malloc's memory and of Ruby's objects, the largest first: +:name+, +:bytes+, and their parts. Empty if the
+    # Returns the owners of malloc's memory and of Ruby's objects, the largest first: +:name+, +:bytes+, and their parts. Empty if the
     # ledger was taken without owners.
     #
     # @return [Array<Hash>]
     def owners = to_h.dig(:snapshot, :owners) || []
 
-    # The findings: +:kind+, +:bytes+, +:text+ and +:remedy+.
+    # Returns the findings: +:kind+, +:bytes+, +:text+ and +:remedy+.
     #
     # @return [Array<Hash>]
     def findings = to_h.fetch(:findings)
 
-    # Why the objects of a class are alive: +:count+, +:retained+ and +:holders+, each with its +:path+. +nil+ if the ledger was taken
-    # without +why+.
+    # Returns why the objects of a class are alive: +:count+, +:retained+ and +:holders+, each with its +:path+. +nil+ if the
+    # ledger was taken without +why+.
     #
     # @return [Hash, nil]
     def why = to_h.dig(:snapshot, :why)
@@ -97,7 +97,7 @@ module Profiler
     # @return [Ledger::Diff]
     def since(before) = Diff.new(*Native.ledger_diff(before.to_json, to_json))
 
-    # All of it, with Symbols as keys; sizes are bytes, times nanoseconds.
+    # Returns the whole ledger, with Symbols as keys; sizes are bytes, times nanoseconds.
     #
     # @return [Hash]
     def to_h = @to_h ||= JSON.parse(@json, symbolize_names: true)
@@ -107,7 +107,7 @@ module Profiler
     # @return [String]
     def to_json(*) = @json
 
-    # Text for people.
+    # Returns text for people.
     #
     # @return [String]
     def to_s = Native.ledger_text(@json)
@@ -123,7 +123,7 @@ module Profiler
         @text = text
       end
 
-      # The changes: +:kinds+ and +:owners+, each an Array of Hashes with +:name+, +:before+ and +:after+.
+      # Returns the changes: +:kinds+ and +:owners+, each an Array of Hashes with +:name+, +:before+ and +:after+.
       #
       # @return [Hash]
       def to_h = JSON.parse(@json, symbolize_names: true)
@@ -133,7 +133,7 @@ module Profiler
       # @return [String]
       def to_json(*) = @json
 
-      # Text for people.
+      # Returns text for people.
       #
       # @return [String]
       def to_s = @text

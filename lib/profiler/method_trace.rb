@@ -15,13 +15,13 @@ module Profiler
     MAX_OVERHEAD = 0.05
     # The allowed shares.
     SHARES = (0.0001..1.0).freeze
-    # The turns and calls by which the overhead at another C function is measured, and its allowed values in ns.
+    # The numbers of rounds, and of calls in each, that measure the overhead of other C functions; and its allowed values in ns.
     TURNS = 10
     CALLS = 200
     PRICES = (10..1_000).freeze
     private_constant :SHARES, :TURNS, :CALLS, :PRICES
 
-    # Traces that run, so that a forked child can end its copies.
+    # The running traces, so that a forked child can end its copies.
     @running = {}.compare_by_identity
 
     # Traces whose result is to be written when they stop: each with its {Output}, and whether that gets JSON.
@@ -190,7 +190,7 @@ module Profiler
     def calls = @tracer._calls
 
     # @param percents [Array<Numeric>] from 0 to 100
-    # @return [Array<Integer>, nil] the duration in nanoseconds that so many percent of the calls did not exceed; nil if no call
+    # @return [Array<Integer>, nil] the durations in nanoseconds that these percentages of the calls did not exceed; nil if no call
     #   has ended
     # @raise [ArgumentError] for any other number
     def percentiles(*percents)
@@ -239,7 +239,7 @@ module Profiler
 
     private
 
-    # Enables the TracePoint of a C function, which can only be on all of them, and measures what it adds to a call of another one.
+    # Enables the TracePoint of a C function, which cannot be limited to one function, and measures its overhead on other functions.
     # No call counts before the trace begins.
     def enable_everywhere(tracepoint)
       before = call_ns
@@ -247,7 +247,7 @@ module Profiler
       @tracer._price(((call_ns - before) / 2).round.clamp(PRICES))
     end
 
-    # The nanoseconds of a call of a C function, as in the fastest of some turns.
+    # Returns the nanoseconds of a call of a C function, from the fastest of some rounds.
     def call_ns
       turns = Array.new(TURNS) do
         began = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)

@@ -12,7 +12,7 @@ module Profiler
       profiler_continuous: ["gauge", "Whether a continuous session runs (1) or not (0)."],
       profiler_interval_seconds: ["gauge", "The shortest interval between two samples of a thread, in effect now; none if no session takes samples of time."],
       profiler_samples_total: ["counter", "Samples of time."],
-      profiler_samples_dropped_total: ["counter", "Samples of time that were dropped, by reason. The next one has their time."],
+      profiler_samples_dropped_total: ["counter", "Samples of time that were dropped, by reason. The next sample of the thread carries their time."],
       profiler_cpu_seconds_total: ["counter", "CPU time that the profiler used: in signal handlers and hooks, and on threads of its own."],
       profiler_windows_delivered_total: ["counter", "Windows of the continuous session that a sink received."],
       profiler_windows_lost_total: ["counter", "Windows of the continuous session that were lost; before any sink (none), or by one."],
@@ -42,7 +42,7 @@ module Profiler
 
       # Returns the metrics in the text format of Prometheus, version 0.0.4.
       #
-      # @param metrics [Hash] as of {read}
+      # @param metrics [Hash] the result of {read}
       # @return [String]
       def text(metrics = read)
         metrics.map do |name, value|
@@ -76,7 +76,7 @@ module Profiler
         metrics.reject { |_name, values| values.empty? }
       end
 
-      # The sinks by name. Of several with one name, the later ones have a number, as labels have to differ.
+      # Returns the sinks by name. If several have the same name, the later ones get a number, as labels have to differ.
       def numbered(sinks)
         taken = Hash.new(0)
         sinks.to_h do |it|

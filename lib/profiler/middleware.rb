@@ -34,7 +34,7 @@ module Profiler
     WAITS = "profiler.waits"
     # The key of the labels with which the request began.
     LABELS = "profiler.labels"
-    # The key of the policy that Rails sends with its own pages. It would forbid the script of ours.
+    # The key of the policy that Rails sends with its own pages. It would forbid the script of the profiler's page.
     RAILS_POLICY = "action_dispatch.content_security_policy"
     private_constant :RAILS_POLICY
 
@@ -49,7 +49,7 @@ module Profiler
     # @param app [#call]
     # @param permit [#call, nil] called with the env; decides who is authorized. Its changes to the session are undone
     # @param token [String, nil] 16 bytes or more; authorizes requests with the header +X-Profiler-Token+
-    # @param parameter [String, nil] the query parameter; nil: by header alone
+    # @param parameter [String, nil] the query parameter; nil: only by header
     # @param route [#call, nil] called with the env; returns the label +route+: a pattern, not a path
     # @param permit_inside [Boolean] call +permit+ in an {OnDemand} further inside, where a requested profile begins
     # @param options [Hash] as for {Recording::Policy#initialize}: mode interval sample_rate slower_than out keep concurrency
@@ -94,7 +94,7 @@ module Profiler
 
     private
 
-    # Labels the request for sessions that are not of single requests, if there are any.
+    # Labels the request for sessions that profile more than single requests, if there are any.
     def label(env)
       return profile(env) unless @labels && Session.covering?
 
@@ -142,7 +142,7 @@ module Profiler
 
     # Handles a request from an authorized client.
     #
-    # @param begun [Array<Recording>] of {Recording::Policy#guarded}
+    # @param begun [Array<Recording>] see {Recording::Policy#guarded}
     # @param question [OnDemand::Question, nil] from further out
     def answer(options_text, env, app, begun, question = nil)
       named = Shown.name?(options_text) && env["REQUEST_METHOD"] == "GET"
@@ -225,7 +225,7 @@ module Profiler
       lambda do |io|
         recording.inside { partial.call(io) }
         Hijack.until_closed(io, &finishing)
-      rescue Exception # rubocop:disable Lint/RescueException -- whatever it is goes on
+      rescue Exception # rubocop:disable Lint/RescueException -- it is raised again
         finishing.call
         raise
       end
@@ -235,7 +235,8 @@ module Profiler
       recording.reason != :slow || @policy.slow?(recording.seconds)
     end
 
-    # The labels of a request whose profile is kept, also where they fail; those that its samples had before; and its metadata.
+    # Returns the labels of a request whose profile is kept, even if some of them fail; the labels that its samples had before; and
+    # its metadata.
     def describe(recording)
       env, *path = recording.work || [{}, nil, nil] # an exception from outside came first
       path, status = Route.path(*path), recording.status
@@ -260,7 +261,7 @@ module Profiler
       pairs_of(headers).reject { |it, _| it == name } << [name, value]
     end
 
-    # An app's Hash may have a default, even one that raises.
+    # Returns the value of a header. An app's Hash may have a default, even one that raises.
     def value_of(headers, name)
       return (headers[name] if headers.key?(name)) if headers.respond_to?(:to_hash)
 

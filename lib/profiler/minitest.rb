@@ -33,7 +33,7 @@ module Profiler
     #
     # @param limit [Integer]
     # @param unit [Symbol] +:objects+ or +:bytes+, of their slots
-    # @param of [Class, String, nil] of this class alone
+    # @param of [Class, String, nil] only of this class
     # @param warm_up [Integer] how often to run the block before
     # @return [Allocations]
     def assert_allocates_at_most(limit, unit = :objects, of: nil, warm_up: 0, &block)

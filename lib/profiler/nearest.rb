@@ -18,7 +18,7 @@ module Profiler
 
       private
 
-      # The number of letters that are missing, superfluous, wrong, or exchanged with their neighbours.
+      # Returns the number of letters that are missing, superfluous, wrong, or exchanged with their neighbours.
       def distance(one, other)
         before_last = nil
         last = (0..other.size).to_a

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  # What is wrong with the value of an option: its name, the value, and a sentence in pieces. Ruby spells it as +mode: :cpu+, the
+  # A wrong value of an option: its name, the value, and a sentence in pieces. Ruby spells it as +mode: :cpu+, the
   # command line as <tt>--mode cpu</tt>. Ruby 2 can read this file.
   #
   # A piece is a kind and a text: +text+, +option+ (the name of another option), +choice+ (the name of a Symbol that is allowed), or
@@ -38,7 +38,7 @@ module Profiler
 
       # Returns the one that another process has sent, or nil if that is none.
       #
-      # @param data [Object] of {to_a}
+      # @param data [Object] the result of {to_a}
       # @return [OptionFault, nil]
       def parse(data)
         name, shown, pieces = data if data.is_a?(Array)
@@ -49,7 +49,7 @@ module Profiler
 
       private
 
-      # The value as it is written on a command line; of a String, also where it begins and ends.
+      # Returns the value as it is written on a command line. Strings are in quotes, to show where they begin and end.
       def shown(value)
         case value
         when Symbol then value.to_s

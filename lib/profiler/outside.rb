@@ -6,7 +6,7 @@ require_relative "errors"
 require_relative "outside/calls"
 
 module Profiler
-  # What the kernel says about a process and its threads. It works for any program, and asks the process nothing.
+  # The kernel's view of a process and its threads. It works for any program, and asks the process nothing.
   #
   # @api private
   class Outside
@@ -22,7 +22,7 @@ module Profiler
     # The letters of the states, in words.
     STATES = { "R" => "runs", "S" => "waits", "D" => "waits for a device, and cannot be interrupted", "T" => "is stopped", "t" => "is stopped by a tracer",
                "Z" => "has ended, and its parent has not waited for it", "I" => "is idle", "X" => "has ended" }.freeze
-    # What a file of the kernel contains if there is nothing to say.
+    # The contents of a file of the kernel that says nothing.
     NOTHING = ["0", ""].freeze
     private_constant :INTERVAL, :STATES, :NOTHING, :CALLS, :CALLS_ON_FILES
 
@@ -66,7 +66,7 @@ module Profiler
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-    # The CPU time of all threads.
+    # Returns the CPU time of all threads.
     #
     # @return [Hash{Integer => Array(String, Integer)}] the letter of the state and the ticks, by thread
     def ticks

@@ -6,7 +6,7 @@ require_relative "process/callback"
 
 module Profiler
   # Decides which clients may request and see profiles. In development these are the programs on this machine; elsewhere
-  # +permit+ and the token decide, and if both are set, both must agree. By default nobody may.
+  # +permit+ and the token decide, and if both are set, both must agree. By default, all are denied.
   class Permission
     autoload :Local, "#{__dir__}/permission/local"
     autoload :Untraced, "#{__dir__}/permission/untraced"

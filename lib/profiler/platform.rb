@@ -32,11 +32,11 @@ module Profiler
       raise Unsupported, reason if reason
     end
 
-    # Loads the extension: the only one of a gem that was built here, or of those in the gem of a platform the one for this Ruby.
+    # Loads the extension. A gem that was built here has only one; the gem of a platform has one for each Ruby.
     #
     # @raise [LoadError] if it does not fit this system
     def self.load_extension
-      # By its whole name, as it would else be looked for as Ruby in all directories first.
+      # With its suffix: without one, Ruby would first search every directory for a Ruby file.
       require extension_for(RUBY) || "profiler/profiler.so"
     rescue LoadError => e
       raise if rubies.empty?
@@ -44,7 +44,8 @@ module Profiler
       raise LoadError, "the extension of this gem does not fit this system (#{e.message.lines.first&.chomp}): #{HOW_TO_BUILD}"
     end
 
-    # The extension of this gem for a Ruby. One that was built here, and is not beside this file, is found by Ruby alone.
+    # Returns the path of this gem's extension for a Ruby. nil if there is none, or if Ruby itself finds one that was built here and is
+    # not beside this file.
     #
     # @param ruby [String] such as 3.4
     # @return [String, nil]
@@ -73,7 +74,7 @@ module Profiler
     end
     private_class_method :find_reason
 
-    # The Rubies for which the gem of a platform has an extension; none in a gem that was built here.
+    # Returns the Rubies for which the gem of a platform has an extension; none in a gem that was built here.
     def self.rubies
       @rubies ||= Dir.glob("[0-9]*.[0-9]*", base: __dir__).sort
     end

@@ -57,7 +57,7 @@ module Profiler
       # @param options [Hash] as for {initialize}
       # @return [Listener]
       # @raise [ArgumentError] for a value that is not allowed
-      # @raise [SystemCallError, SocketError] if the address cannot be had
+      # @raise [SystemCallError, SocketError] if the address cannot be used
       # @raise [Unsupported] if this process cannot be profiled
       def listen(address, token: nil, permit: nil, **options)
         reason = Platform.unsupported_reason
@@ -175,7 +175,7 @@ module Profiler
       profile ? Answer.file(path, encode(profile, kind.family)) : Answer.text(503, "the client has gone")
     end
 
-    # Keeps the request out of what a {Middleware} further out has of slow or sampled ones.
+    # Keeps a {Middleware} further out from recording this request as a slow or sampled one.
     def wait_on_purpose(env)
       env[Middleware::WAITS] = true
       env[Middleware::RECORDING]&.discard

@@ -118,7 +118,7 @@ module Profiler
     #   except of those that are hidden or look secret
     # @return [String] binary
     # @raise [ArgumentError] if the format is not known, or does not support an option
-    # @raise [FormatError] as {#save}
+    # @raise [FormatError] see {#save}
     def dump(format, source: false, **options)
       bytes = _write(format.to_s, format_options(**options))
       return bytes unless format.to_s == "html"
@@ -158,7 +158,7 @@ module Profiler
     # @param sort [Symbol] +:self+ or +:total+
     # @param color [Boolean]
     # @param by [String, Symbol, nil] a label whose values to list in place of functions; see {#by}
-    # @param type [String, Symbol, nil] the sample type: +wall+, +alloc_space+; by default the time, else the last type
+    # @param type [String, Symbol, nil] the sample type: +wall+, +alloc_space+; by default the time, or else the last type
     # @param width [Integer, nil] columns that a line of the table may take: names and paths are shortened in the middle
     # @param idle [Boolean] includes the waits of idle threads in wall clock time; see {#without_idle}
     # @return [String]
@@ -232,7 +232,7 @@ module Profiler
     # @param app_only [Boolean] hide functions of gems, of Ruby and in C from stacks
     # @param thread [Regexp, String, Integer, nil] only threads of that name, or native id
     # @param during [Regexp, String, nil] only what a thread did in a marker of that name; needs a timeline
-    # @param over [Numeric, nil] of these, only markers that took longer than so many seconds
+    # @param over [Numeric, nil] of these, only markers that took longer, in seconds
     # @return [Profile] a new one; a note in its header names the part
     # @raise [ArgumentError] if no function matches +focus+, or no thread or marker matches
     def filter(focus: nil, ignore: nil, hide: nil, app_only: false, thread: nil, during: nil, over: nil)
@@ -241,7 +241,7 @@ module Profiler
 
     # Returns the call tree.
     #
-    # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
+    # @param type [String, Symbol, nil] the sample type; if nil, that of {#report}
     # @return [Array<Hash>] the roots, the heaviest first: +name path first_line self total children+
     # @raise [ArgumentError] if the profile has no such type
     def tree(type: nil)
@@ -251,7 +251,7 @@ module Profiler
     # Returns details of functions: their callers, callees and lines. Recursive calls count once.
     #
     # @param pattern [Regexp, String] a name, or a part of the path if it contains a +/+
-    # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
+    # @param type [String, Symbol, nil] the sample type; if nil, that of {#report}
     # @return [Array<Hash>] the heaviest first: +name path first_line self total callers callees lines+. Callers and callees are
     #   +name path first_line weight+; a root has the caller +nil+. Lines are +line self total+.
     # @raise [ArgumentError] if there is no such function
@@ -267,7 +267,7 @@ module Profiler
 
     # Returns the weight of each line of each file.
     #
-    # @param type [String, Symbol, nil] the sample type; that of {#report} when nil
+    # @param type [String, Symbol, nil] the sample type; if nil, that of {#report}
     # @return [Hash{String => Hash{Integer => Hash}}] by path, then by line: +self total+; line 0 is unknown
     def lines(type: nil)
       Analysis.lines(self, typed(type))
@@ -293,7 +293,7 @@ module Profiler
     # @return [Hash] +type unit before after headline failed samples compared spread changes+. Of the changes, the significant ones first, the
     #   greatest first: +name path first_line before after samples chance significant verdict weight_before weight_after slower+.
     #   Weights are those of a run, or of a request where all runs counted these. A +verdict+ is +"slower"+ or +"faster"+ by its
-    #   weight, +"moved"+ if only its share went that way, else +"same"+
+    #   weight, +"moved"+ if only its share went that way, otherwise +"same"+
     # @raise [ArgumentError] if a side is empty or lacks the type
     def self.diff(before, after, type: nil, sort: :self, absolute: false, tolerance: 0.0)
       options = { type: type&.to_s, total: by_total?(sort), absolute: absolute ? true : false, tolerance: Float(tolerance) }
@@ -335,7 +335,7 @@ module Profiler
       end
     end
 
-    # The markers by name: how many there were, how long they took, and where their threads were meanwhile.
+    # Returns the markers by name: how many there were, how long they took, and where their threads were meanwhile.
     #
     # @param limit [Integer] names; 0 for all
     # @return [Array<Hash>] +name count total mean largest place+, those with the most time first. Times are in nanoseconds; time in

@@ -67,9 +67,9 @@ module Profiler
     # @return [Result, nil] nil if it was not slow enough to be kept, or was over
     def finish(labels = {})
       took = seconds
-      return unless @policy.deadlines.delete(self) # only the first caller that ends it goes on
+      return unless @policy.deadlines.delete(self) # only the first caller that ends it continues
 
-      # In this method, as an exception may arrive when another one returns: nobody would end the recording then.
+      # Inline, not in a method of its own: an exception may arrive when a method returns, and the recording would never end.
       @state = :ending
       session = @session
       @session = nil

@@ -28,14 +28,14 @@ module Profiler
         with(unit: :bytes)
       end
 
-      # Counts objects of this class alone.
+      # Counts only objects of this class.
       #
       # @param klass [Class, String]
       def of(klass)
         with(of: klass)
       end
 
-      # Runs the block so many times before, to fill caches.
+      # Runs the block +times+ before, to fill caches.
       def warmed_up(times = 1)
         with(warm_up: times)
       end

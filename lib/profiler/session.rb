@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
 module Profiler
-  # A measurement, from one start to one stop. Sessions run concurrently and independently. Most of it is native; this reopens
-  # the class.
+  # A measurement, from one start to one stop. Sessions run concurrently and independently. Most of the class is native, and is reopened
+  # here.
   #
   # A forked child continues the sessions of its parent as its own. They forget the parent's samples, and profile the thread
   # that forked.
   #
   # A file that is written in the child has the pid in its name, see {FileName}.
   class Session
-    # Running sessions of {Profiler.start}, oldest first, with the thread that called it; {Profiler.stop} finds them here. All
-    # others belong to the owner of the object, and end when it is garbage.
+    # The running sessions of {Profiler.start}, oldest first, with the thread that called it; {Profiler.stop} finds them here. Any other
+    # session belongs to the owner of the object, and ends when it is garbage collected.
     @running = {}.compare_by_identity
 
     BACKTRACE = Thread.instance_method(:backtrace)
@@ -30,7 +30,7 @@ module Profiler
       # @param bounds [Hash] these:
       # @option bounds [Boolean] :bound it ends with a block on this thread
       # @option bounds [Integer, nil] :scope profile only inside this scope of +Labels.new_scope+
-      # @option bounds [Boolean] :slices it has samples in its slices alone, see {#slice}
+      # @option bounds [Boolean] :slices only its slices have samples, see {#slice}
       # @option bounds [Boolean] :windows it samples objects only after {#sample_objects}
       # @api private
       def begin(options, starter: nil, **bounds)
@@ -66,7 +66,7 @@ module Profiler
       #
       #   @api private
 
-      # The newest session of {Profiler.start}: of this thread, or else of any thread.
+      # Returns the newest session of {Profiler.start}: of this thread, or else of any thread.
       #
       # @return [Session, nil]
       # @api private

@@ -12,7 +12,7 @@ module Profiler
 
     # Goes before the methods of +OpenTelemetry::Context+.
     module Contexts
-      # If an exception from outside arrives here, no context is attached yet.
+      # Attaches a context. If another thread raises here, no context is attached yet.
       def attach(context)
         Spans.enter(context)
         super

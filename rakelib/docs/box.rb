@@ -6,7 +6,8 @@ require "socket"
 require "tmpdir"
 
 module Docs
-  # A directory of its own for a block, with programs for it to profile, and an environment in which nothing of ours is outside of it.
+  # A directory of its own for a block, with programs for it to profile, and an environment in which the profiler uses nothing
+  # outside of it.
   class Box
     ROOT = File.expand_path("../..", __dir__)
     PROGRAMS = File.join(__dir__, "programs")
@@ -15,7 +16,7 @@ module Docs
 
     attr_reader :path, :port
 
-    # @param programs [Array<String>] directories of {PROGRAMS}
+    # @param programs [Array<String>] directories in {PROGRAMS}
     def self.open(programs)
       Dir.mktmpdir("docs") { |path| yield new(File.realpath(path), programs) }
     end

@@ -16,7 +16,7 @@ module Docs
 
     # @param paths [Array<String>] documents
     # @param root [String] where they are
-    # @param scenes [Hash] as {SCENES}
+    # @param scenes [Hash] like {SCENES}
     def initialize(paths, root: Box::ROOT, scenes: SCENES, out: $stdout)
       @paths = paths
       @root = root

@@ -26,7 +26,7 @@ module Docs
     # @return [Array<Parsed>]
     attr_reader :parsed
 
-    # @param scene [Hash] of {SCENES}
+    # @param scene [Hash] a value of {SCENES}
     def initialize(block, scene)
       @block = block
       @scene = scene

@@ -35,7 +35,7 @@ module Docs
     "docs/allocations.md: Test how much code allocates" => { prelude: "./expectations" },
     "docs/cli.md: Command line" => {
       before: "#{SERVER}; mkdir profiles; cp sample.pb.gz profiles/20261122T003012.123-4711-9f86d081.pb.gz",
-      edit: { "main.pb.gz" => "cpu.pb.gz" } # which is no regression
+      edit: { "main.pb.gz" => "cpu.pb.gz" } # the same run, so without a regression
     },
     "docs/cli.md: Options and environment variables" => {
       before: "export APP_SECONDS=3",

@@ -12,7 +12,7 @@ module Docs
     # +output+ is that of a {Block} 's command; +status+ is nil if the shell never got there.
     Result = Struct.new(:command, :output, :status)
 
-    # @param scene [Hash] of {SCENES}
+    # @param scene [Hash] a value of {SCENES}
     # @param box [Box]
     def initialize(commands, scene, box)
       @commands = commands

@@ -34,7 +34,7 @@ RSpec.describe "Profiler.continuous" do
       burn(300)
     RUBY
     cpu_ns = run_json(<<~RUBY)
-      # The daemon is nobody's child: its files say how far it is.
+      # The daemon is no child of this process: its files say how far it is.
       sum = -> { Dir.glob(File.join(#{in_box("daemon").inspect}, "*.pb.gz")).sum { |file| Profiler::Profile.load(file).stats[:cpu_ns] } }
       till = now + 20_000_000_000
       sleep 0.05 until sum.call > 200_000_000 || now > till
@@ -61,7 +61,7 @@ RSpec.describe "Profiler.continuous" do
   end
 
   { "exit!" => "exit!(0)", "exec" => 'exec("true")', "a daemon" => "Process.daemon(true); exit!(0)" }.each do |name, code|
-    it "delivers what there is where the process ends by, or becomes, #{name}", :timed do
+    it "delivers what was recorded when the process ends by, or becomes, #{name}", :timed do
       used = Integer(run(<<~RUBY))
         Profiler.continuous(out: #{in_box("all").inspect}, period: 3_600)
         puts cpu_of { burn(100) }

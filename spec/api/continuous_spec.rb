@@ -63,7 +63,7 @@ RSpec.describe "Profiler.continuous" do
     expect(result).to eq([2, "no space", true])
   end
 
-  it "delivers what it has where the app kills all threads, and records no more until the next collection" do
+  it "delivers what it has recorded when the app kills all threads, and records no more until the next garbage collection" do
     result = run_json(<<~'RUBY', err: eq(KILLED))
       session = continue(frequency: 1_000)
       used = cpu_of { burn(250) }
@@ -88,14 +88,14 @@ RSpec.describe "Profiler.continuous" do
 
   ["Profiler.continuous(period: 0.1) { sleep }", "Profiler.continuous(period: 3_600) { sleep }",
    "Thread.handle_interrupt(Object => :never) { Profiler.continuous(period: 0.1) { sleep } }"].each do |code|
-    it "does not keep the process from its end where the block hangs: #{code}" do
+    it "does not keep the process from ending when the block hangs: #{code}" do
       result = ruby_child("-e", "require 'profiler'; #{code}; sleep 0.4; puts 1; at_exit { Profiler::Continuous.current&.stop }", timeout: 40)
       expect([result.out, result.status.exitstatus]).to eq(["1\n", 0])
       expect(result.err).to eq("").or eq("[profiler] a profile was lost: Profiler::Error: its thread was ended in the block\n")
     end
   end
 
-  it "ends with its thread, in a child too, and says what was lost" do
+  it "ends with its thread, in a child too, and reports what was lost" do
     result = run_json(<<~'RUBY', err: eq("#{KILLED}[profiler] a profile was lost: Profiler::Error: its thread was ended in the block\n"))
       session = continue
       child = in_fork do
@@ -128,7 +128,7 @@ RSpec.describe "Profiler.continuous" do
     expect(result).to match([true, 2, be_between(-50, 15)])
   end
 
-  it "leaves the app alone where a block raises what is no StandardError" do
+  it "does not disturb the app when a block raises something that is not a StandardError" do
     code = <<~'RUBY'
       require "profiler"
       Thread.abort_on_exception = true
@@ -153,7 +153,7 @@ RSpec.describe "Profiler.continuous" do
     expect(burnt.max).to be < used.max(2).sum + 5_000_000
   end
 
-  it "goes on where the clock is set back, and where the app replaces sleep" do
+  it "continues when the clock is set back, and when the app replaces sleep" do
     result = run_json(<<~'RUBY')
       def (Profiler::Clock).time = Process.clock_gettime(Process::CLOCK_REALTIME) - $back.to_i
       kernel_sleep = method(:sleep)
@@ -170,7 +170,7 @@ RSpec.describe "Profiler.continuous" do
     expect(result).to match([be > 5, be < 0.4])
   end
 
-  it "has no frequency where only objects are sampled, and cannot be stopped in its block" do
+  it "has no frequency when only objects are sampled, and cannot be stopped in its block" do
     result = run_json(<<~'RUBY')
       stopped = nil
       session = Profiler.continuous(mode: :allocations, period: 0.1, every: 1) { |profile| stopped = session.stop; WINDOWS << profile }
@@ -192,7 +192,7 @@ RSpec.describe "Profiler.continuous" do
     expect(result).to eq(["Profiler::AlreadyRunning: a continuous session is running in this process: stop it first", true, true])
   end
 
-  it "can be started again after a start that was interrupted, and by a child that was forked amid one" do
+  it "can be started again after a start that was interrupted, and by a child that was forked during one" do
     result = run_json(<<~'RUBY')
       class Profiler::Continuous
         prepend(Module.new { def initialize(...) = super.tap { $amid&.call } })

@@ -34,7 +34,7 @@ RSpec.describe "Profile#filter with during:" do
     expect(JSON.parse(command.out)["top"].map { |it| it["name"] }).to include("Order#save", "Order#slow")
   end
 
-  it "refuses what there is not, and says what there is" do
+  it "refuses names that match no marker, and lists the markers that exist" do
     errors = JSON.parse(run(<<~'RUBY'))
       with = Profiler.run(timeline: true) { 2.times { |number| Profiler.marker("import") { burn(3 + number) } } }
       without = Profiler.run { Profiler.marker("import") { burn(3) } }

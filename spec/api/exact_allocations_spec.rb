@@ -46,7 +46,7 @@ RSpec.describe "Profiler.allocations_of" do
   end
 
   # Before Ruby 4.0 the VM calls no hook on objects any more after it has freed a Ractor.
-  it "raises where Ruby has stopped reporting objects" do
+  it "raises if Ruby has stopped reporting objects" do
     result = run_json(<<~'RUBY', err: match(/\A(.*warning: Ractor is experimental.*\n)*\z/))
       require "minitest"
       require "profiler/minitest"

@@ -248,7 +248,7 @@ RSpec.describe "findings" do
     end
   end
 
-  it "names nothing but the hottest method where nothing was planted" do
+  it "names only the hottest method when nothing was planted" do
     source = Array.new(30) { |number| "def work#{number} = 300.times { |it| it & 7 }" }.join("\n")
     kinds = findings_of("#{source}\nnames = private_methods.grep(/\\Awork/)\n400.times { names.each { |it| send(it) } }").map { |entry| entry[:kind] }
     expect(kinds - %w[running loading no_cpu trust]).to eq []

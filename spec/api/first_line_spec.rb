@@ -93,7 +93,7 @@ RSpec.describe "the first line" do
     expect(first_of("require_relative \"program\"")).to include(kind: "running", text: /burn/)
   end
 
-  it "leads to the innermost function that holds half of the time, where no method is hot", :timed do
+  it "leads to the innermost function that has half of the time when no method is hot", :timed do
     methods = Array.new(12) { |number| "def work#{number} = 2_000.times { |n| n & #{number} }" }.join("\n")
     parts = { head: 0..3, body: 4..7, foot: 8..11 }.map { |name, numbers| "def #{name} = (#{numbers}).each { |it| send(\"work\#{it}\") }" }.join("\n")
     source = "class Page\n#{methods}\n#{parts}\ndef render\n  head\n  body\n  foot\nend\nend\n400.times { Page.new.render }"
@@ -117,7 +117,7 @@ RSpec.describe "the first line" do
   end
 
   # The program's CPU time is enough for samples, so that findings are printed.
-  it "says how little of the time CPU time alone shows, in every output", :timed do
+  it "says in every output how small a part of the time is CPU time", :timed do
     note = /used the CPU for [\d.]+ ms of [\d.]+ s: mode wall shows the rest/
     found = record("burn(200)\nsleep 2", mode: "cpu").fetch(:findings)
     expect(found.first).to include(kind: "trust", text: match(note), share: nil)

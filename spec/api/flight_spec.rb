@@ -125,7 +125,7 @@ RSpec.describe "Profiler.flight_recorder" do
     expect([threads, saved]).to eq([2, files])
   end
 
-  it "leaves a trap alone that the app sets later" do
+  it "does not replace a trap that the app sets later" do
     killed = eq("[profiler] flight: recording stops until the next garbage collection, because its thread was killed\n")
     expect(run_json(<<~'RUBY', err: killed)).to eq([[true, false], 0])
       flight = record(signal: "USR2")
@@ -143,7 +143,7 @@ RSpec.describe "Profiler.flight_recorder" do
     RUBY
   end
 
-  it "takes no exception for the crash of a child that is only being handled while it is forked" do
+  it "does not mistake an exception that is being handled during a fork for a crash of the child" do
     run(<<~'RUBY')
       record
       begin
@@ -171,7 +171,7 @@ RSpec.describe "Profiler.flight_recorder" do
     expect(cpu).to be_between(used - 40, used + 70) # a sample stands for 10 ms
   end
 
-  it "writes a file where a forked child crashes, of that child alone" do
+  it "writes a file with only the child's samples when a forked child crashes" do
     run(<<~'RUBY')
       record
       burn(200)
@@ -205,7 +205,7 @@ RSpec.describe "Profiler.flight_recorder" do
     expect([responses, written]).to eq([[200] * 4, 1])
   end
 
-  it "writes a file where garbage collection takes too much" do
+  it "writes a file when garbage collection takes too much time" do
     result = run_json(<<~'RUBY')
       flight = record(gc_above: 0.1, mode: %i[cpu wall]) # of busy time, of which waiting for a CPU is a part
       GC.disable # working collects garbage as well
@@ -259,7 +259,7 @@ RSpec.describe "Profiler.flight_recorder" do
     RUBY
   end
 
-  it "begins anew after the app had SIGPROF, on the thread that it was started for, and saves that" do
+  it "starts again after the app had SIGPROF, on the thread that it was started for, and saves that" do
     err = match(/\A\[profiler\] a flight was not saved: .*SIGPROF has another owner: nothing is recorded until it is free\n\z/)
     result = run_json(<<~'RUBY', err: err)
       def after_trap = burn(100)

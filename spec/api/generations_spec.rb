@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Stacks and handles of a generation are let go while sessions run, and no profile shows that.
+# Stacks and handles of a generation are released while sessions run, and no profile shows that.
 RSpec.describe "A session while code comes and goes" do
   include_context "with a program"
 
@@ -44,7 +44,7 @@ RSpec.describe "A session while code comes and goes" do
     expect(result[:unknown]).to eq([])
   end
 
-  it "keeps the code of sums of objects where there are too many stacks" do
+  it "keeps the code of sums of objects when there are too many stacks" do
     result = run_json(<<~RUBY, timeout: 120)
       RANDOM = Random.new(1)
       def one(level) = level.zero? ? Object.new : another(level - 1)

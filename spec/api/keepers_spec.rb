@@ -6,7 +6,7 @@ RSpec.describe "The code that a long session knows" do
 
   let(:prelude) { <<~'RUBY' }
     def keepers = Profiler::Testing.keepers
-    # Calls so many new methods, each of which allocates an object.
+    # Calls +count+ new methods, each of which allocates an object.
     def call_new(count, file)
       count.times do |number|
         Object.class_eval("def new_#{number} = Object.new", file, number + 1)

@@ -93,7 +93,7 @@ RSpec.describe "Profiler.label" do
                            "ArgumentError: 40 labels at once are too many (allowed: 32)", "ArgumentError: no block given", {}])
   end
 
-  it "refuses what is no Hash of labels, and values of any class, by a message that names them" do
+  it "refuses something that is not a Hash of labels, and values of other classes, with a message that names them" do
     refused = run_json(<<~'RUBY')
       invalid = [5, "x", [[:a, 1]], Object, BasicObject.new, { a: BasicObject.new }]
       print_json([*invalid.map { |labels| error { Profiler.label(labels) { abort "it ran" } }.gsub(/0x\h+/, "0x") },

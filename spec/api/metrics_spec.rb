@@ -90,7 +90,7 @@ RSpec.describe "Profiler.metrics" do
     expect([delivered, lost]).to eq([{ block: 2 }, { block: 1, none: 0 }])
   end
 
-  it "begin anew in a forked child, and never fall in a process" do
+  it "start from zero in a forked child, and never fall in a process" do
     result = run_json(<<~'RUBY')
       totals = -> { Profiler.metrics.then { |it| [it[:profiler_samples_total], *it[:profiler_cpu_seconds_total].values] } }
       session = Profiler.start(mode: %i[cpu wall], interval: 1_000)

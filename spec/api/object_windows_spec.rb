@@ -4,7 +4,7 @@
 RSpec.describe "Profiler.continuous with objects" do
   include_context "with a program"
 
-  it "samples them in whole periods, within the share, and says how much it saw" do
+  it "samples them in whole periods, within the allowed overhead, and reports how much it saw" do
     result = run_json(<<~RUBY, timeout: 120)
       Small, Large = Class.new, Class.new
       profiles = []
@@ -31,7 +31,7 @@ RSpec.describe "Profiler.continuous with objects" do
     expect(result[:cpu]).to be true
   end
 
-  it "samples them all the time where they are few" do
+  it "samples them all the time if they are few" do
     sampled, all = run_json(<<~RUBY)
       Rare = Class.new
       profiles = []

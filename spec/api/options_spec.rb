@@ -126,7 +126,7 @@ RSpec.describe "Options of Profiler.run" do
   describe "out:" do
     around { |example| Dir.mktmpdir { |directory| Dir.chdir(directory) { example.run } } }
 
-    it "replaces the file atomically, readable by its owner alone" do
+    it "replaces the file atomically, readable only by its owner" do
       File.write("cpu.svg", "old")
       run("Profiler.run(out: 'cpu.svg') { 100_000.times { |it| it.to_s } }", chdir: Dir.pwd)
       expect(File.read("cpu.svg")).to include("<svg")
@@ -170,7 +170,7 @@ RSpec.describe "Options of Profiler.run" do
       expect(Dir.children(".")).to be_empty
     end
 
-    it "is refused, and leaves nothing, where it is larger than the process may write" do
+    it "is refused, and leaves nothing behind, if it is larger than the process may write" do
       refused = run_json(<<~RUBY, chdir: Dir.pwd)
         profile = Profiler.run { burn }
         Process.setrlimit(:FSIZE, 4_000)
@@ -188,7 +188,7 @@ RSpec.describe "Options of Profiler.run" do
       expect(begins).to eq "<!DOCTYPE html>"
     end
 
-    it "writes the file also where the process ends inside the block, and that of a forked child with its pid" do
+    it "writes the file even if the process ends inside the block, and a forked child's with its pid" do
       %w[exit exit!].each do |ending|
         pid = run_json(<<~RUBY, chdir: Dir.pwd)
           Profiler.run(out: 'cpu.folded') do

@@ -14,7 +14,7 @@ RSpec.describe "Sessions for the life of a process" do
   def stored = Dir.exist?(directory) ? Dir.children(directory) : []
 
   { "exit" => 0, "Process.kill(:TERM, $$); sleep" => 143, "exit!(3)" => 3 }.each do |ending, status|
-    it "end within their patience where the disk does not answer, and say what was lost: #{ending}" do
+    it "end within their timeout if the disk does not respond, and report what was lost: #{ending}" do
       code = <<~RUBY
         require "profiler"
         Profiler.flight_recorder(#{out}, minutes: 0.1, at: %i[crash term exit])
@@ -31,7 +31,7 @@ RSpec.describe "Sessions for the life of a process" do
   end
 
   ["exit", "exit!", "exec('true')", "Process.kill(:TERM, $$); sleep"].each do |ending|
-    it "store the last profile where 40 threads compute: #{ending}" do
+    it "store the last profile while 40 threads compute: #{ending}" do
       code = <<~RUBY
         require "profiler"
         Profiler.continuous(#{out}, period: 3_600)
@@ -44,7 +44,7 @@ RSpec.describe "Sessions for the life of a process" do
     end
   end
 
-  it "begin anew when another owner of SIGPROF is gone, and say so" do
+  it "start again when another owner of SIGPROF is gone, and report it" do
     reason = "SIGPROF has another owner: nothing is recorded until it is free"
     result = run_json(<<~'RUBY', err: eq("[profiler] a profile was lost: Profiler::Error: #{reason}\n"))
       def later = burn(10)
@@ -87,7 +87,7 @@ RSpec.describe "Sessions for the life of a process" do
     expect(result).to all(start_with(Time.now.utc.year.to_s))
   end
 
-  it "leave no temporary file where stores are interrupted" do
+  it "leave no temporary file when stores are interrupted" do
     left = run_json(<<~RUBY)
       profile = Profiler.run { burn(50) }
       Dir.mkdir(#{directory.inspect})
@@ -127,7 +127,7 @@ RSpec.describe "Sessions for the life of a process" do
     expect(result).to all(be(true))
   end
 
-  it "lose a profile without harm where warnings raise" do
+  it "lose a profile without harm when warnings raise" do
     status = run_json(<<~'RUBY', err: eq("[profiler] a profile was lost: RuntimeError: no space\n"))
       module Warning; def self.warn(*, **) = raise("warned"); end
       app = Profiler::Middleware.new(->(_) { burn(20); [200, {}, ["done"]] }, sample_rate: 1, out: ->(_) { raise "no space" })

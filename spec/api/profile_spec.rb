@@ -18,7 +18,7 @@ RSpec.describe "Profiler::Profile" do
     evaluate("begin; #{code}; nil; rescue StandardError => e; [e.class.name, e.message]; end")
   end
 
-  it "is read from a path alone, and written to one" do
+  it "is read only from a path, and written only to one" do
     wrong = /is not a path \(allowed: a String, or an object with to_path\)|out: 5 is not the name of a directory/
     ["Profiler::Profile.load(file.fileno)", "shop.save(5, format: :pprof)", "Profiler.run(out: 5, format: :pprof) { 1 }",
      "Profiler.continuous(out: 5)", "Profiler.flight_recorder(out: 5)"].each do |code|

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Code that is gone is let go where nobody takes a result, by a thread of the profiler's that comes and goes.
+# Unloaded code is released even if no result is taken, by a thread of the profiler that comes and goes.
 RSpec.describe "A session of which no result is taken" do
   include_context "with a program"
 
@@ -67,7 +67,7 @@ RSpec.describe "A session of which no result is taken" do
     expect(result).to include(mine: be > 800_000_000, live: 1_200, unknown: [])
   end
 
-  it "passes on the exceptions that arrive meanwhile, and goes on where its thread is killed" do
+  it "passes on the exceptions that arrive meanwhile, and continues when its thread is killed" do
     result = run_json(<<~RUBY)
       handles
       session = Profiler.start(mode: :allocations, every: 1)
@@ -101,7 +101,7 @@ RSpec.describe "A session of which no result is taken" do
     expect(result).to match(got: [*0...100], kept: be < 200, unknown: [])
   end
 
-  it "lets go in forked children too" do
+  it "releases code in forked children too" do
     result = run_json(<<~RUBY)
       handles
       session = Profiler.start(mode: :allocations, every: 1)

@@ -214,7 +214,7 @@ RSpec.describe "Profiler::Session" do
     expect([result.code, result.err]).to eq([1, "bye\n"])
   end
 
-  it "is refused where SIGPROF is handled already" do
+  it "is refused if SIGPROF already has a handler" do
     before, refused, running, after, reason = run_json(<<~RUBY).values
       before = Profiler.supported?
       trap(:PROF) { }

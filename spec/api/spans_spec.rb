@@ -70,7 +70,7 @@ RSpec.describe "Spans of OpenTelemetry" do
     RUBY
   end
 
-  it "are none where they are not sampled, or of another process, or broken" do
+  it "are not recorded if they are not sampled, belong to another process, or are malformed" do
     expect(run_json(<<~RUBY)).to all(be(true))
       Profiler.run(spans: true) {}
       checks = []

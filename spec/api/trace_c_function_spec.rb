@@ -3,7 +3,7 @@
 RSpec.describe "Profiler.trace of a C function" do
   include_context "with a program"
 
-  it "counts its calls alone, with callers, results, exceptions and durations" do
+  it "counts only its own calls, with callers, results, exceptions and durations" do
     report = JSON.parse(run(<<~'RUBY'), symbolize_names: true)
       class Names < Array; end
       def pop_all(queue) = 30.times { queue.pop }
@@ -32,7 +32,7 @@ RSpec.describe "Profiler.trace of a C function" do
     expect(report[:text]).to match(/^\[profiler\] a hook ran for \d+ other calls of C functions, \d+ ns each$/)
   end
 
-  it "ends by itself where the calls of others take too much, and leaves nothing behind" do
+  it "ends by itself if the calls of other functions take too much, and leaves nothing behind" do
     report = JSON.parse(run(<<~'RUBY'), symbolize_names: true)
       trace = Profiler.trace("Array#join", max_overhead: 0.01)
       wait_for { 10_000.times { nil.to_s }; !trace.running? }

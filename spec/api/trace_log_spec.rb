@@ -188,7 +188,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
     expect(report).to include(markers: [["Order#slow", true]], reason: [match(/\AOrder#slow took \d.* ms, .* ms waiting\z|\AOrder#slow took \d.* ms\z/)])
   end
 
-  it "refuses what is no condition, and says why" do
+  it "refuses something that is not a condition, and says why" do
     errors = report_of(<<~'RUBY')
       texts = ["", "ms >", "ms > x", "ms + 1", "5 > ms", "(ms > 1", "ms > 1)", "ms > 1 ms", "`id`", "and", "ms == \u0000", "ms > 1" * 300, "(" * 100 + "ms", "not " * 100 + "ms", 5]
       print_json(texts.map { |text| error { Profiler.trace("Order#save", when: text) } } +

@@ -59,7 +59,7 @@ RSpec.describe "Profiler.trace" do
     expect(trace[:waiting_ns]).to be > 30_000_000
   end
 
-  it "ends by itself after so many calls, or where it costs too much, and leaves the method as it was" do
+  it "ends by itself at its limit of calls, or if it costs too much, and leaves the method as it was" do
     report = JSON.parse(run(<<~'RUBY'), symbolize_names: true)
       order = Order.new
       few = Profiler.trace("Order#save", limit: 3) { 10.times { order.save(1) } }
@@ -78,7 +78,7 @@ RSpec.describe "Profiler.trace" do
                             dear: "it took more than 0.1% of a core", after: 0, hooks: 0, deep: { calls: 9_001, ended: nil })
   end
 
-  it "survives garbage collection and compaction, and what is let go while it runs" do
+  it "survives garbage collection and compaction, and a trace that is dropped while it runs" do
     report = JSON.parse(run(<<~'RUBY', timeout: 120), symbolize_names: true)
       order = Order.new
       trace = Profiler.trace("Order#find", max_overhead: 1)
@@ -89,7 +89,7 @@ RSpec.describe "Profiler.trace" do
       3.times { GC.start; GC.compact if GC.respond_to?(:compact) }
       200.times { |number| Class.new { define_singleton_method(:call) { |order| order.find(number) } }.call(order) }
       GC.start
-      10.times { Profiler.trace("Order#save"); GC.start } # let go without an end
+      10.times { Profiler.trace("Order#save"); GC.start } # dropped without a stop
       order.save(1)
       print_json(trace.stop.to_h.slice(:calls, :callers, :other_callers))
     RUBY
@@ -161,7 +161,7 @@ RSpec.describe "Profiler.trace" do
     expect(ended.compact.keys).to eq(["Order#quick"])
   end
 
-  it "leaves no hook where exceptions of other threads end it at any instant" do
+  it "leaves no hook when exceptions of other threads end it at any instant" do
     left = JSON.parse(run(<<~'RUBY'))
       class Order; 6.times { |number| class_eval("def m#{number} = #{number}") }; end
       order = Order.new
@@ -230,7 +230,7 @@ RSpec.describe "Profiler.trace" do
     expect(errors).to match([%r{Errno::ENOENT: .*no/where}, /Errno::EISDIR/, /ArgumentError: .*5/, 0])
   end
 
-  it "refuses what is no method, or has no calls that can be seen, and says why" do
+  it "refuses something that is not a method, or whose calls cannot be seen, and says why" do
     errors = JSON.parse(run(<<~'RUBY'))
       autoload :NotLoaded, "/nonexistent"
       class Order; attr_reader :id; def self.const_missing(_) = raise("called"); end

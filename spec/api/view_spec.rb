@@ -8,7 +8,7 @@ RSpec.describe "Profiler.view" do
 
   after { FileUtils.rm_rf(File.dirname(@page)) if @page }
 
-  it "shows the block's page with a timeline in the browser, readable by its owner alone" do
+  it "shows the block's page with a timeline in the browser, readable only by its owner" do
     browser = script("#!/bin/sh\necho \"$1\" > #{in_box("opened")}\n", name: "browser")
     File.chmod(0o755, browser)
     kept = run_json("print_json(Profiler.view { 200_000.times { |it| it.to_s } }.timeline.size)", env: { "BROWSER" => browser })
@@ -44,7 +44,7 @@ RSpec.describe "Profiler.view" do
     expect(File.stat(@page).mode & 0o777).to eq 0o600
   end
 
-  it "only names the page over ssh, and where there is no browser" do
+  it "only prints the path of the page over ssh, and when there is no browser" do
     [{ "SSH_CONNECTION" => "a", "BROWSER" => "", "DISPLAY" => "", "WAYLAND_DISPLAY" => "" }, { "PATH" => box, "BROWSER" => "" }].each do |env|
       result = ruby_child("-e", "require 'profiler'; puts Profiler.run { 9_000.times { |it| it.to_s } }.view", env: env)
       @page = result.out.chomp

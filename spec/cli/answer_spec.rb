@@ -23,7 +23,7 @@ RSpec.describe "the end of profiler record" do
     expect(lines.map(&:size)).to all be <= 80
   end
 
-  it "counts objects where no time was sampled" do
+  it "counts objects if no time was sampled" do
     result = record("--mode", "heap", "-o", "a.pb.gz", "--", ruby, "-e", "$kept = Array.new(20_000) { |number| number.to_s * 50 }")
     expect(result.err).to match(/wrote a\.pb\.gz \([\d,]{6,} objects, [\d,]{6,} of them live, overhead [\d.]+%[^)]*\)$/)
   end
@@ -48,7 +48,7 @@ RSpec.describe "the end of profiler record" do
     expect(both["objects"]).to be < json["objects"] * 2 # a child does not count again what its parent allocated
   end
 
-  it "finds something also where only pictures are written, and leaves no other file", :timed do
+  it "prints findings even if only pictures are written, and leaves no other file", :timed do
     result = record("-o", "a.svg", "--", ruby, app)
     expect(result.err).to match(/running .*burn/).and include("[profiler] wrote a.svg")
     expect(result.err.lines.last).to eq "           profiler view and profiler report read a .pb.gz: --out may be repeated\n"
@@ -76,7 +76,7 @@ RSpec.describe "the end of profiler record" do
     expect(record("-o", "a\e[31m.pb.gz", "--", ruby, app).err).to include("[profiler] wrote a").and match(/\A[^\e]*\z/)
   end
 
-  it "does not disturb an app that has made GC.stat anew" do
+  it "does not disturb an app that has redefined GC.stat" do
     result = record("-o", "a.pb.gz", "--", ruby, script("#{burn}\ndef GC.stat(*) = raise('mine')\npid = fork { burn(50); exit(4) }\nProcess.wait(pid)\nburn(50)\nexit($?.exitstatus)"))
     expect(result.code).to eq 4
     expect(result.err.scan("are not counted: mine").size).to eq 3 # the child as it begins, and the end of both
@@ -106,7 +106,7 @@ RSpec.describe "the end of profiler record" do
     expect(File.read(in_box("opened"))).to start_with "<!DOCTYPE html>"
   end
 
-  it "keeps the status of the command where no browser can be opened" do
+  it "keeps the status of the command if no browser can be opened" do
     result = record("--open", "-q", "-o", "a.pb.gz", "--", ruby, "-e", "exit 3", env: { "BROWSER" => "/none", "PATH" => box })
     expect([result.code, result.err]).to match [3, /\Aprofiler: no browser was found/]
   end
@@ -116,13 +116,13 @@ RSpec.describe "the end of profiler record" do
     expect(files).to eq %w[app.rb]
   end
 
-  it "measures waits by default where that ends no system call" do
+  it "measures waits by default on Rubies where that ends no system call" do
     record("-o", "a.pb.gz", "--", ruby, "-e", "sleep 0.01")
     expect(report("a.pb.gz")[:meta][:modes]).to eq(RUBY_VERSION < "3.3" ? ["cpu"] : %w[cpu wall])
   end
 
   describe "a command without FILE" do
-    it "takes the newest profile of the directory, and says which" do
+    it "takes the newest profile of the directory, and names it" do
       %w[old.pb.gz new.pb.gz].each { |name| record("-q", "-o", name, "--", ruby, app) }
       File.utime(Time.now - 60, Time.now - 60, in_box("old.pb.gz"))
       commands = [%w[report], %w[tree], %w[annotate], %w[annotate app.rb], %w[view --print], ["check", "--max", "Object#burn: 99s"]]
@@ -132,7 +132,7 @@ RSpec.describe "the end of profiler record" do
       end
     end
 
-    it "fails where there is none" do
+    it "fails if there is none" do
       result = profiler_child("report", chdir: box)
       expect([result.code, result.err]).to eq [2, "profiler: no FILE given, and there is no .pb.gz in this directory (usage: profiler report [options] [FILE])\n"]
     end

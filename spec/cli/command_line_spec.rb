@@ -41,7 +41,7 @@ RSpec.describe "profiler" do
     %w[--version -V].each { |ask| expect(profiler_child(ask).out).to match(/\Aprofiler \d+\.\d+\.\d+\n\z/) }
   end
 
-  it "helps where the extension does not load" do
+  it "prints help even if the extension does not load" do
     result = profiler_child("record", "--help", env: { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" })
     expect(result.out).to include "--interval US"
     expect(result.code).to eq 0
@@ -53,7 +53,7 @@ RSpec.describe "profiler" do
     expect([result.code, result.out]).to eq [1, ""]
   end
 
-  it "prints errors even where Ruby's warnings are off" do
+  it "prints errors even if Ruby's warnings are off" do
     result = profiler_child("report", "/none", env: { "RUBYOPT" => "-W0" })
     expect(result.err).to eq "profiler: cannot read /none: No such file or directory\n"
   end

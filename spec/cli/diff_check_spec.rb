@@ -97,7 +97,7 @@ RSpec.describe "profiler diff and check" do
     expect(results.map(&:err)).to all eq "profiler: --max Gone#gone: these profiles have no such function\n"
   end
 
-  # Runs whose methods have so many samples each.
+  # Writes runs whose methods have these weights.
   def write_weights(name, weights)
     File.write("#{box}/#{name}.folded", weights.map { |method, number| "<main>;Shop#serve;Shop#m#{method} #{number}" }.join("\n"))
     "#{name}.folded"

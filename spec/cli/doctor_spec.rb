@@ -127,12 +127,12 @@ RSpec.describe "profiler doctor" do
     expect(line(result.out, "thread_timer")).to start_with("! ").and include("not available: the system refused a timer", "ulimit -i")
     expect(line(result.out, "safepoint")).to start_with("! ").and include("ulimit -i")
     expect(line(result.out, "setitimer")).to match(/ available(, chosen)?\z/)
-    # The last where the kernel ticks as finely as is asked: then timers were to be used.
+    # The last is chosen if the kernel ticks as finely as was requested, because then timers would have been used.
     expect(line(result.out, "engine")).to match(/engine +(perf|ticker|thread_timer|setitimer), the default/)
     expect(result.code).to eq 0 # on stderr Ruby may complain that it got no timer either
   end
 
-  it "prints the same keys where the profiler does not work" do
+  it "prints the same keys when the profiler does not work" do
     env = { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" }
     json = facts(env: env)
     expect(json.keys).to eq keys
@@ -154,7 +154,7 @@ RSpec.describe "profiler doctor" do
     expect([result.code, result.out, result.err]).to match [2, "", /\Aprofiler: unexpected argument: me .*\n\z/]
   end
 
-  it "is coloured on a terminal alone, and not with NO_COLOR" do
+  it "is coloured only on a terminal, and not with NO_COLOR" do
     expect(profiler_child("doctor").out).not_to include "\e["
     expect(profiler_child("doctor", "--color").out).to include "\e[32mThis Ruby can"
     expect(on_terminal).to include "\e[32mThis Ruby can"

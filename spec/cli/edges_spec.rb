@@ -25,7 +25,7 @@ RSpec.describe "The command profiler, at its edges" do
     expect(missing).to have_attributes(code: 1, err: "profiler: cannot read ?.pb.gz: No such file or directory\n")
   end
 
-  it "takes a tilde for a part of a name where no home belongs to it" do
+  it "treats a tilde as part of a name if it stands for no home directory" do
     nobody = "~nobody-has-this-name"
     FileUtils.cp(shop, "#{box}/#{nobody}.pb.gz")
     expect(profiler("report", "#{nobody}.pb.gz")).to have_attributes(err: "", code: 0)
@@ -157,7 +157,7 @@ RSpec.describe "The command profiler, at its edges" do
     %w[deep wide].each { |name| expect(ruby_child("-rprofiler", "-e", code, "#{box}/#{name}.folded").out).to eq("1\n") }
   end
 
-  it "records where the system refuses locks of files" do
+  it "records when the system refuses to lock files" do
     refusing = Preloaded.env("refused_calls").merge("REFUSED_CALLS" => "locks")
     expect(ruby_child("-e", "File.open('/dev/null').flock(File::LOCK_EX)", env: refusing).err).to include("Operation not permitted")
     result = profiler("record", "-o", "a.pb.gz", "--", ruby, "-e", "#{burn}; burn(50); puts 7", env: refusing)
@@ -207,7 +207,7 @@ RSpec.describe "The command profiler, at its edges" do
     expect(JSON.parse(result.out)).to include("periods" => 2)
   end
 
-  it "has its temporary files beside the profile where the system's directory is full" do
+  it "puts its temporary files beside the profile when the system's directory is full" do
     skip "only root can mount" unless Process.uid.zero?
     Dir.mkdir("#{box}/full")
     result = shell(<<~SH, env: { "TMPDIR" => "#{box}/full" })

@@ -24,7 +24,7 @@ RSpec.describe "The command profiler, where names and paths are not ASCII" do
   end
 
   %w[C C.UTF-8].each do |locale|
-    { "größe" => "umlauts", "a\xFF" => "bytes that are no text" }.each do |name, what|
+    { "größe" => "umlauts", "a\xFF" => "bytes that are not text" }.each do |name, what|
       it "records with the status of the program below a directory with #{what} in the locale #{locale}" do
         directory = directory_named(name)
         result = shell("exec $P record -o größe.pb.gz -o größe.html -- $RUBY größe.rb", directory, locale)
@@ -48,7 +48,7 @@ RSpec.describe "The command profiler, where names and paths are not ASCII" do
       end
     end
 
-    it "takes arguments that are no text in the locale #{locale}" do
+    it "accepts arguments that are not text in the locale #{locale}" do
       directory = directory_named("a\xFF")
       shell('exec $P record -q --label "$(printf "a=b\377")" -o "$(printf "\377.pb.gz")" -- $RUBY -e "400_000.times { |i| i.to_s }"', directory, locale)
       { 'report "$(printf "\377.pb.gz")" --by a' => [0, /b\uFFFD/], "report" => [0, /Integer#times/], "view --print" => [0, /html/], 'check --max "$(printf "\377: 5%%")"' => [0, /\uFFFD/],

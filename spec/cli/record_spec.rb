@@ -59,7 +59,7 @@ RSpec.describe "profiler record" do
     expect(report("b.pb.gz")).to include(stats: include(interval_ns: 2_000_000))
   end
 
-  it "cuts paths at --trim-path, or where the command starts" do
+  it "cuts paths at --trim-path, or at the directory in which the command starts" do
     FileUtils.mkdir_p(in_box("app"))
     File.write(in_box("app/a.rb"), "class Job; def work = 1_000_000.times { |it| it.to_s }; end; Job.new.work")
     paths = ->(file) { report(file)[:top].select { |row| row[:name] == "Job#work" }.map { |row| row[:path] }.uniq }
@@ -73,7 +73,7 @@ RSpec.describe "profiler record" do
 
   it "ignores PROFILER_* of its own environment" do
     outer = { "PROFILER_MODE" => "nonsense", "PROFILER_QUIET" => "1", "PROFILER_OUT" => "outer.svg",
-              "PROFILER_OWNER_PID" => "1", "PROFILER_LEDGER" => "/none" }
+              "PROFILER_OWNER_PID" => "1", "PROFILER_CLAIMS" => "/none" }
     result = record("--out", "inner.svg", "--", ruby, "-e", "1", env: outer)
     expect(files).to eq ["inner.svg"]
     expect(result.err).to include "wrote inner.svg"

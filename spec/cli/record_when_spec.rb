@@ -2,7 +2,7 @@
 
 require_relative "../support/slow_disk"
 
-# When a recording records: from a signal to a signal, for so long, from the start but paused.
+# When a recording records: between two signals, for a duration, or from the start but paused.
 RSpec.describe "profiler record, with limits of time," do
   include SlowDisk
   include_context "with a box"
@@ -52,7 +52,7 @@ RSpec.describe "profiler record, with limits of time," do
 
   { "exit" => 0, "exit!(3)" => 3, "exec('true')" => 0, "Process.kill(:TERM, $$); sleep" => 143,
     "trap(:TERM) { exit!(3) }; Process.kill(:TERM, $$); sleep" => 3 }.each do |ending, status|
-    it "writes the profile of --duration whole where the command ends in the middle of that: #{ending}" do
+    it "writes a complete profile when the command ends in the middle of --duration: #{ending}" do
       began = in_box("began")
       env = { "PROFILER_OUT" => "it.pb.gz", "PROFILER_DURATION" => "0.3", **slow_disk("1", began: began) }
       result = ruby_child("-rprofiler/autoload", "-e", "10.times { |it| it.to_s } until File.exist?(#{began.inspect}); #{ending}",

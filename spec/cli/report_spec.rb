@@ -190,7 +190,7 @@ RSpec.describe "profiler report" do
     expect(profiler_child("report", box).err).to eq "profiler: cannot read #{box}: Is a directory\n"
   end
 
-  it "says what a file is that is no profile" do
+  it "says what a file is if it is not a profile" do
     { "a.rb" => "puts 1\nx = y\n", "callgrind.out" => "version: 1\nfl=shop.rb\n" }.each do |name, content|
       File.binwrite(in_box(name), content)
       expect(profiler_child("report", in_box(name)).err).to match(/: not a profile: pprof, .* are read, packed by gzip or not\n\z/)

@@ -20,7 +20,7 @@ RSpec.describe "Commands that show a profile" do
     [result.code, result.err]
   end
 
-  it "show the selected part, and say which" do
+  it "show the selected part, and name it" do
     out = run("report", shop, "--focus", "save!")
     expect(out).to match(/^note .*only a part, focus .*save!.*: 9\.6% of cpu$/m).and match(/^81\.0 ms +100\.0% +81\.0 ms +100\.0% +Shop::Order#save!/)
     expect(run("report", shop, "--ignore", "Array#each")).not_to include("Shop::Order#save ")
@@ -228,7 +228,7 @@ RSpec.describe "Commands that show a profile" do
     FileUtils.rm_rf(File.dirname(json["file"])) if json
   end
 
-  it "merge periods where a day has more than the page may have" do
+  it "merge periods if a day has more than the page may have" do
     parts = [10_000_000, 10].map do |most|
       result = ruby_child("-e", <<~RUBY, "#{box}/kept#{most}", most.to_s, "#{box}/#{most}.html")
         require "profiler"

@@ -29,7 +29,7 @@ module Compatibility
     def verdicts(way, plain, ours)
       return [] if differing(plain, ours).empty?
 
-      # The other way round than before: what changes with every run would else look like our doing.
+      # In the reverse order: otherwise a result that changes with every run would look like the profiler's doing.
       ours_again = trial(way).run
       runs = [[plain, trial(PLAIN).run], [ours, ours_again]]
       tests = differing(*runs.first) | differing(*runs.last) | differing(plain, ours) | differing(runs.first.last, runs.last.last)

@@ -21,7 +21,7 @@ module Compatibility
         [name, version] if status == "installed"
       end
 
-      # Installs what is missing, in a root of ours; elsewhere says what to install.
+      # Installs what is missing, in a root that we made; elsewhere says what to install.
       def need(packages)
         missing = packages.reject { |package| source_of(package) }
         return if missing.empty?

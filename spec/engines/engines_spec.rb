@@ -17,7 +17,7 @@ RSpec.describe "The engine" do
 
   def engine_given = (skip "the engine is given" if ENV["SPEC_ENGINE"])
 
-  it "falls back to the timer of the process where threads get none, and notes it" do
+  it "falls back to the timer of the process when threads get none, and notes it" do
     engine_given
     fallen = run_without_timers(<<~RUBY)
       fallen = Profiler.run(interval: 20_000) { 400_000.times { |it| it.to_s } }.meta.slice(:engine, :notes)
@@ -29,7 +29,7 @@ RSpec.describe "The engine" do
   end
 
   %w[perf ticker].each do |engine|
-    it "#{engine} accepts signals without siginfo, as where the quota of pending signals is used up" do
+    it "#{engine} accepts signals without siginfo, as when the quota of pending signals is used up" do
       engine_given
       skip "perf is not for everybody here" if engine == "perf" && !Perf.for_everybody?
       samples, foreign = run_without_timers(<<~RUBY)
@@ -59,7 +59,7 @@ RSpec.describe "The engine" do
     expect(naps).to match([[be_between(190_000_000, 600_000_000)] * 2] * engines.size)
   end
 
-  it "is the timers of the threads for wall clock time at long intervals, where waits are reported", :timed do
+  it "is thread_timer for wall clock time at long intervals, if waits are reported", :timed do
     engine_given
     skip "waits are not reported" if RUBY_VERSION < "3.3"
     engines, interrupted, states = run_json(<<~'RUBY')
@@ -93,7 +93,7 @@ RSpec.describe "The engine" do
   end
 
   it "does not count the CPU time of other processes as its handler's", :timed do
-    # Where a handler reads the thread's CPU clock, the kernel may notice that it is somebody else's turn.
+    # Where a handler reads the thread's CPU clock, the kernel may notice that it is another thread's turn.
     stats = run_json(<<~RUBY)
       hogs = Array.new(6) { fork { loop {} } }
       begin
@@ -173,7 +173,7 @@ RSpec.describe "The engine" do
     expect(doctor).to include(available: true, note: nil)
   end
 
-  it "is the timers of the threads where the system refuses perf; a session with perf says why" do
+  it "is thread_timer if the system refuses perf; a session with perf is refused with the reason" do
     engine_given
     default, refused, running = run_json(<<~RUBY, env: refusing("perf"))
       profile = Profiler.run(interval: 50) { 400_000.times { |it| it.to_s } }
@@ -183,7 +183,7 @@ RSpec.describe "The engine" do
     expect([refused, running]).to eq(["Profiler::Unsupported: the system refused a timer: Permission denied (os error 13)", false])
   end
 
-  it "is no ticker where the system refuses signals to threads; a session with it, and the doctor, say why" do
+  it "is not ticker if the system refuses signals to threads; a session with ticker, and the doctor, say why" do
     engine_given
     default, refused, doctor = run_json(<<~RUBY, env: refusing("perf signals"))
       require "profiler/doctor"

@@ -56,7 +56,7 @@ RSpec.describe "Windows of a process whose clock is set" do
     end
   end
 
-  it "are counted as lost where the engine refuses their time, go on in their rhythm, and lose no CPU time", :timed do
+  it "are counted as lost if the backend refuses their time, keep their rhythm, and lose no CPU time", :timed do
     PyroscopeServer.open(rate: nil) do |server|
       result = run_json(<<~RUBY, env: clock_env, err: include("outside of ingestion window"))
         before = cpu_now

@@ -42,7 +42,7 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
-  it "are lost where the engine refuses them for good" do
+  it "are lost if the backend refuses them for good" do
     PyroscopeServer.open(rate: nil) do |server|
       server.plan 413, 400, 422, 301
       result = run_json(<<~RUBY, err: include("HTTP 413").and(include("HTTP 301")))
@@ -112,7 +112,7 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
-  it "go on where the thread that sends is killed or gets an exception" do
+  it "continue when the sending thread is killed or gets an exception" do
     PyroscopeServer.open(rate: nil) do |server|
       server.always = ->(_request) { [:slow, 0.05] }
       result = run_json(<<~RUBY)
@@ -195,7 +195,7 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
-  it "are bounded in what they read of an engine, and counted once where it took them" do
+  it "are bounded in what they read from a backend, and counted once when it accepted them" do
     replies = {
       endless: ->(client) { client.write("HTTP/1.1 200 OK\r\n"); loop { client.write("x: #{"y" * 1_000}\r\n") } },
       slow: ->(client) { client.write("HTTP/1.1 200 OK\r\n"); loop { client.write("x: y\r\n"); sleep 0.05 } },

@@ -9,7 +9,7 @@ RSpec.describe "Windows of Puma's processes under load" do
   include_context "with a program"
   include_context "with a box"
 
-  # Types of the Collector, and what a sample of ours has.
+  # Types of the Collector, and the values of profiler's samples.
   let(:types) { { "cpu" => :cpu, "wall" => :wall, "gvl_wait" => :gvl_wait, "gc" => :gc, "gvl_blame" => :gvl_blame, "alloc_objects" => :alloc_objects, "alloc_space" => :alloc_bytes } }
   let(:seconds) { Integer(ENV.fetch("FLEET_SECONDS", "6")) }
 
@@ -47,7 +47,7 @@ RSpec.describe "Windows of Puma's processes under load" do
       .to_h { |item| [[item[:pid], item[:at]], item[:sums].to_h { |type, sums| [type.to_s, sums.transform_values(&:to_h)] }] }
   end
 
-  # The same of the Collector. A type that comes twice for a window is no equal of ours.
+  # The same of the Collector. A type that comes twice for a window differs from our sums.
   def theirs(collector)
     collector.profiles.each_with_object({}) do |profile, all|
       sum = ->(&of) { profile.samples.group_by(&of).transform_values { |some| some.sum(&:value) } }

@@ -108,7 +108,7 @@ RSpec.describe "Windows for Pyroscope" do
     expect(out.lines(chomp: true)).to eq(%w[puma puma pyroscope_spec -e ruby sidekiq unicorn shop])
   end
 
-  it "refuse values that are not allowed, and say which" do
+  it "refuse values that are not allowed, and name them" do
     out = run(<<~'RUBY')
       puts [
         -> { Profiler::Pyroscope.new("ftp://x:hush@host") }, -> { Profiler::Pyroscope.new("nothing") }, -> { Profiler::Pyroscope.new(timeout: 0) },

@@ -19,7 +19,7 @@ RSpec.describe "Profile.load" do
     varint(number << 3 | 2) + varint(content.bytesize) + content.b
   end
 
-  # A pprof of another program: a function that is inlined into itself so many times, so many samples of it, and labels on them.
+  # A pprof of another program: a function that is inlined into itself +lines+ times, with +samples+, and +labels+ on each sample.
   def pprof(lines:, samples:, labels: 0, name: "m")
     strings = ["", "cpu", "ns", name].map { |item| field(6, item) }.join
     sample = field(2, field(1, "\x01") + field(2, "\x01") + (field(3, "\x08\x03\x10\x03") * labels))

@@ -41,7 +41,7 @@ RSpec.describe "A file in another tool's format" do
     expect(walls.size).to eq truth["threads"].size
     walls.values.sort_by { |wall| ns_of(wall) }.zip(truth["threads"].sort).each { |text, ns| expect_near(text, ns, 0) }
     expect(profiles.keys.grep(/\Aw;<b> \(\d+\) - cpu\z/).size).to eq 2
-    # Of one name can be several blocks.
+    # Several blocks can have the same name.
     alone = truth["main"].reject { |name, _| name.start_with?("block") }
     expect(alone.size).to be > 5
     alone.each { |name, wall| expect_near(rows.fetch(name).first, wall, 0) }
@@ -75,7 +75,7 @@ RSpec.describe "A file in another tool's format" do
             next samples["categoryBreakdown"]["totalSamples"] * 1e6 unless thread.zero?
 
             rows = samples["topFunctionsByTotal"].group_by { |sample| sample["name"] }
-            # Of one name can be several functions: blocks of a file.
+            # Several functions can have the same name: blocks of a file.
             alone = truth["main"].select { |function, _| rows.fetch(function).size == 1 }
             expect(alone.size).to be > 10
             alone.each { |function, wall| expect(rows[function][0]["totalSamples"] * 1e6).to be_within(1_000).of(wall), function }

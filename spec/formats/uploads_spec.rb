@@ -65,7 +65,7 @@ RSpec.describe "A profile for profiling engines" do
     JSON.parse(result.out)
   end
 
-  # The truth of some types, with other names of labels, and without labels of which they have nothing.
+  # The true sums of some sample types, with renamed labels, and without labels that none of their samples has.
   def expected(name, types, rename: {})
     types.to_h do |type|
       true_sums = truth[name].fetch(type)

@@ -19,7 +19,7 @@ RSpec.describe "Profile#save" do
     def files = Dir.children(".").map { |it| it.sub(/\\.\\h{8}\\.tmp/, ".tmp") }.sort
   RUBY
 
-  # Runs a program in a directory +out+ of the box, whose disk takes so many seconds for a write.
+  # Runs a program in a directory +out+ of the box, whose disk takes +disk+ seconds for a write.
   def program(code, disk: SlowDisk::HANGS)
     Dir.mkdir(in_box("out"))
     run_json(code, chdir: in_box("out"), env: disk ? slow_disk(disk, began: began) : {})
@@ -83,7 +83,7 @@ RSpec.describe "Profile#save" do
     expect(ends).to eq(["Timeout::Error: execution expired", "ArgumentError: from outside", "Interrupt", "thrown"].map { |item| [item, []] })
   end
 
-  it "continues after a trapped signal, and where interrupts are deferred" do
+  it "continues after a trapped signal, and while interrupts are deferred" do
     expect(program(<<~RUBY, disk: "1")).to eq(trapped: true, first: ["a.pb.gz"], mode: "600", raised: "RuntimeError: put off", both: %w[a.pb.gz b.pb.gz])
       trapped = false
       trap(:USR1) { trapped = true }

@@ -39,11 +39,11 @@ RSpec.describe "ruby -rprofiler/autoload" do
     expect(files).to eq ["a.svg"]
   end
 
-  it "names the variable whose bytes are no text, and leaves the app alone" do
+  it "names the variable whose bytes are not text, and does not disturb the app" do
     names = File.read(File.join(Child::LIB, "profiler/autoload/settings.rb")).scan(/^ +[A-Z_]+ = "(PROFILER_[A-Z_]+)"/).flatten
     expect(names.size).to be > 25
     flags = %w[TIMELINE FIBERS START_PAUSED CONTINUOUS FLIGHT QUIET].map { |name| "PROFILER_#{name}" }
-    paths = %w[OUT TRIM_PATH FLIGHT_OUT CONTROL LEDGER].map { |name| "PROFILER_#{name}" }
+    paths = %w[OUT TRIM_PATH FLIGHT_OUT CONTROL CLAIMS].map { |name| "PROFILER_#{name}" }
     needed = { "PROFILER_DUMP_SIGNAL" => :CONTROL, "PROFILER_TO" => :CONTINUOUS, "PROFILER_PERIOD" => :CONTINUOUS, "PROFILER_KEEP" => :CONTINUOUS, "PROFILER_MINUTES" => :FLIGHT }
     names.each do |name|
       with = needed[name] ? { needed[name] => name == "PROFILER_DUMP_SIGNAL" ? in_box("control") : "1" } : {}
@@ -214,7 +214,7 @@ RSpec.describe "ruby -rprofiler/autoload" do
       expect(result.err.scan("[profiler]").size).to eq 1
     end
 
-    it "leave the parent's file alone when they outlive it" do
+    it "do not touch the parent's file when they outlive it" do
       result = app("fork { sleep 0.01 until File.exist?('a.svg'); File.write('seen', File.read('a.svg')); exit }", OUT: "a.svg")
       wait_until { File.exist?(in_box("seen")) && File.read(in_box("seen")).end_with?("</svg>\n", "</svg>") }
       sleep 0.3 # its at_exit would be now

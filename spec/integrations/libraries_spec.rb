@@ -104,7 +104,7 @@ RSpec.describe "The labels of libraries" do
     expect(found).to eq [[["Books::Show", 1]], [200, {}, ["x"]]]
   end
 
-  it "leave alone what is not loaded, not ready, or of another shape" do
+  it "do not touch libraries that are not loaded, not ready, or of another shape" do
     found = run_json(<<~'RUBY', err: match(/\A\[profiler\] work of Rake has no labels: NoMethodError: .*\n\z/))
       module Rake
         Task = Object.new

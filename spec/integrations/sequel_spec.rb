@@ -30,7 +30,7 @@ RSpec.describe "The extension of Sequel" do
                              "SQL: SELECT * FROM items WHERE name = ?" => 1, "SQL: SELECT secret FROM nowhere WHERE id = ?" => 1)
   end
 
-  # What Sequel promises of extensions: they surround the method for its logs.
+  # Extensions of Sequel surround the method for its logs, as Sequel documents.
   it "never fails a statement" do
     found, names = run_json(<<~RUBY)
       module Sequel

@@ -32,7 +32,7 @@ RSpec.describe "Tests of a suite" do
     end
   RUBY
 
-  it "in RSpec are profiled where they are tagged, and the slowest are listed", :timed do
+  it "in RSpec are profiled if they are tagged, and the slowest are listed", :timed do
     need "rspec"
     result = command_child("rspec", "-I", Child::LIB, script(spec, name: "shop_spec.rb"), chdir: box)
     expect(result.out).to include("4 examples, 1 failure").and match(/\[profiler\] 3 profiled, the slowest:\n +\d+\.\d+ s  A shop \w+  .*\.pb\.gz/)
@@ -48,7 +48,7 @@ RSpec.describe "Tests of a suite" do
     expect(timelines).to eq([true] * 4)
   end
 
-  it "in minitest are profiled where the class includes Profiled", :timed do
+  it "in minitest are profiled if the class includes Profiled", :timed do
     need_library "minitest"
     result = ruby_child(script(<<~RUBY), chdir: box)
       require "minitest/autorun"

@@ -34,7 +34,7 @@ RSpec.describe "The time of each method" do
   sessions = measured ? [["cpu", 1_000], ["cpu", 10_000], ["wall", 1_000], ["wall", 10_000], ["cpu,wall", 1_000]] : [["cpu", 1_000], ["cpu", 10_000]]
 
   sessions.each do |modes, interval|
-    it "is as exact as by chance where code runs, mode #{modes}, interval #{interval}", :timed do
+    it "is as exact as random samples while code runs, mode #{modes}, interval #{interval}", :timed do
       # Calls are ten methods, so their mean error is itself a matter of chance.
       { "ruby" => 1.2, "c" => 1.2, "calls" => 2 }.each do |family, limit|
         errors(family, modes, interval).each_value do |found, chance, text|
@@ -46,7 +46,7 @@ RSpec.describe "The time of each method" do
 
   [["wall", 1_000, 0.01], ["wall", 10_000, 0.02], ["cpu,wall", 1_000, 0.01], ["cpu,wall", 10_000, 0.02]].each do |modes, interval, limit|
     [false, true].each do |busy|
-      it "is right where they wait or are blocked, mode #{modes}, interval #{interval}#{", beside busy loops" if busy}", :timed do
+      it "is right while they wait or are blocked, mode #{modes}, interval #{interval}#{", beside busy loops" if busy}", :timed do
         measured_only
         %w[waiting blocked].each do |family|
           found, _chance, text, methods = errors(family, modes, interval, busy: busy).fetch("wall")
@@ -56,7 +56,7 @@ RSpec.describe "The time of each method" do
     end
   end
 
-  it "is right, part by part, where methods compute, wait and are blocked in turns", :timed do
+  it "is right, part by part, when methods compute, wait and are blocked in turns", :timed do
     measured_only
     errors("mixed", "cpu,wall", 1_000).each do |mode, (found, chance, text, methods)|
       running, others = found.partition { |name, _error| name.include?("compute") }.map(&:to_h)

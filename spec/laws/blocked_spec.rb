@@ -4,7 +4,7 @@ require_relative "../support/c_extension"
 require_relative "../support/tools"
 
 # Laws 1 and 3 for a thread that waits in C without releasing the GVL: that time is a part of its wall clock, `blocked`, at the
-# function that waited. And nobody's wait ends early because of us.
+# function that waited. And no wait ends early because of the profiler.
 RSpec.describe "Time blocked with the GVL" do
   include_context "with a program"
   include_context "with a box"
@@ -113,7 +113,7 @@ RSpec.describe "Time blocked with the GVL" do
   ways = [["cpu", nil], ["wall", nil], ["cpu,wall", nil], ["allocations", nil], *engines.map { |engine| ["cpu", engine] },
           *(measured ? %w[ticker safepoint] : %w[ticker]).map { |engine| ["wall", engine] }, ["cpu,wall", "thread_timer"]]
   ways.each do |mode, engine|
-    # A signal of the ticker may arrive in a call that the thread has entered meanwhile. So it is used on request alone.
+    # A signal of the ticker may arrive in a call that the thread has entered meanwhile. So it is used only on request.
     promised = measured && engine != "ticker"
     it "is not cut short on a slow file system, mode #{mode}, engine #{engine || "of its choice"}", :timed do
       report = files_of(mode, engine: engine)

@@ -35,7 +35,7 @@ RSpec.describe "CPU time of processes that fork" do
         all = Profiler::Profile.merge(*files.values)
         expect(all.samples.sum(&:count)).to eq(files.values.sum { |file| file.samples.sum(&:count) })
         expect(all.samples.sum(&:cpu)).to eq(files.values.sum { |file| file.samples.sum(&:cpu) })
-        # The program that was not Ruby, and the one that another Ruby replaced at once, have none.
+        # The program that was not Ruby, and the one that another Ruby replaced immediately, have none.
         expect(files.size).to be_between(clocks.size, clocks.size + 3)
       end
     end

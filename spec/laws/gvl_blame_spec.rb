@@ -6,7 +6,7 @@ RSpec.describe "Blame for the GVL" do
 
   include_context "with a program"
 
-  # The mean distance of that many independent samples from these shares: half the sum of the mean deviations of each part.
+  # The mean distance of +number+ independent samples from these shares: half the sum of the mean deviations of each part.
   def chance(shares, number)
     shares.sum { |share| Math.sqrt(2 * share * (1 - share) / (Math::PI * number)) } / 2
   end

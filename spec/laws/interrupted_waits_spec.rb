@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Whoever waits is not disturbed: from Ruby 3.3 on the VM says who does, and before that few waits are interrupted.
+# Waiting threads are not disturbed: from Ruby 3.3 on, the VM reports which threads wait; before that, few waits are interrupted.
 RSpec.describe "Wall clock time" do
   include_context "with a program"
 
@@ -67,7 +67,7 @@ RSpec.describe "Wall clock time" do
     RUBY
   end
 
-  it "is measured without EINTR where a wait begins while a tick is on its way", :timed do
+  it "is measured without EINTR when a wait begins while a tick is on its way", :timed do
     measured_only
     interrupted = run_json(<<~RUBY)
       require "fiddle"

@@ -27,7 +27,7 @@ RSpec.describe "max_overhead" do
     end
   end
 
-  it "leaves a session alone that costs less, and others whatever they cost" do
+  it "does not slow down a session that costs less, or has no limit" do
     cheap, other, both, mine = run_json(<<~'RUBY')
       cheap = Profiler.run(interval: 20_000, max_overhead: 0.05) { burn(300) }
       other = Profiler.run(interval: 1_000) { burn_in_pieces(600) }
@@ -65,7 +65,7 @@ RSpec.describe "max_overhead" do
       print_json([samples, own.sum { |it| it[:handler_ns] + 20_000.0 * it[:samples] } / CPU.call])
     RUBY
     expect(samples).to be > 40 # of 150
-    expect(share).to be < 0.01 # of ticks alone: to start and to stop costs what it costs
+    expect(share).to be < 0.01 # only of ticks: starting and stopping has a fixed price
   end
 
   it "can be no share of objects, nor anything but a share" do

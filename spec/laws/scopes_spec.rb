@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Law 1 for one request alone: its profile has its own stacks, and its times are its own clocks.
+# Law 1 for a single request: its profile has its own stacks, and its times are its own clocks.
 RSpec.describe "Time of a session with a scope, and of a slice," do
   runs = Integer(ENV.fetch("PROPERTY_RUNS", "6"))
   modes = ["cpu", "cpu,wall", "wall"]

@@ -37,11 +37,11 @@ RSpec.describe "CPU time" do
     expect(stats).to include(interval_ns: 1_000_000, cpu_ns: be_within(20_000_000).of(400_000_000))
     # A thread's first tick comes within an interval, and a kernel ticks 100 times a second at least.
     expect(stats[:effective_interval_ns]).to be_between(900_000, 2 * tick_ns)
-    # While a thread runs undisturbed, so much time passes between two samples. On a busy machine, a part of it does.
+    # The interval is the time between two samples while a thread runs undisturbed. On a busy machine, only some gaps are like that.
     expect(gaps[gaps.size / 5]).to be_within(stats[:effective_interval_ns] / 4).of(stats[:effective_interval_ns])
   end
 
-  it "is (unsampled) where it was never sampled" do
+  it "is (unsampled) if it was never sampled" do
     expect(run_json(<<~RUBY)).to eq([[["(unsampled)"], 0]])
       # Where the machine stands still meanwhile, a tick can come.
       profile = Profiler.run(interval: 1_000_000) { 50_000.times { |number| number.to_s } } until profile&.stats&.fetch(:samples)&.zero?

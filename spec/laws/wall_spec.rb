@@ -24,8 +24,8 @@ RSpec.describe "Wall clock time" do
       expect(report[:threads]).not_to be_empty
       report[:threads].each do |thread|
         life, wall, blocked, parts = thread.values_at(:life, :wall, :blocked, :parts)
-        # The life was timed inside of what the profile sees of a thread, but for those who outlive the session.
-        # Those who end can lose the GVL between their last reading of the clock and their end, to each other thread for a turn.
+        # The life was timed inside of the time that the profile covers, except for threads that outlive the session.
+        # Threads that end can lose the GVL between their last reading of the clock and their end, to each other thread for a turn.
         turns = thread[:ended] ? 100_000_000 * (report[:threads].size - 1) : 0
         expect(wall).to be_between(life - 20_000_000, life + 20_000_000 + turns), "#{thread} of #{report}"
         expect(parts.values.sum).to eq(wall)
@@ -129,7 +129,7 @@ RSpec.describe "Wall clock time" do
     expect([beside[:work], beside[:header]]).to match([be > 0.95, ", without a CPU"])
   end
 
-  it "separates running from waiting where both alternate", :timed do
+  it "separates running from waiting when both alternate", :timed do
     running, waiting = run_json(<<~RUBY)
       def runs = 2_000.times { |number| number.to_s }
       def waits = sleep(0.0007)

@@ -17,33 +17,33 @@ RSpec.describe "profiler attach" do
     "matches for ever" => ["/\\A(\\w+-?)+\\1?\\z/.match?(\"#{"a" * 44}!\")", /match/],
     "has many threads" => ["50.times { Thread.new { sleep } }; Thread.new { loop { 1.to_s } }; sleep", /sleep/]
   }.each do |what, (code, place)|
-    it "joins a process that #{what}, and leaves it" do
+    it "attaches to a process that #{what}, and detaches" do
       plain(code) do |pid|
         joined = profiler_child("attach", "--json", pid.to_s, timeout: 180)
         expect(joined).to have_attributes(code: 0, err: "")
         expect(JSON.parse(joined.out)).to include("pid" => pid, "stopped_ns" => all(be < 1_000_000_000).and(be_an(Array)))
         expect(profiler_child("dump", pid.to_s).out).to match(/\AProcess #{pid}: .*"main".*(#{place}|C function)/m) # a name needs Ruby within a second
-        expect(profiler_child("detach", pid.to_s)).to have_attributes(code: 0, out: "left process #{pid}\n")
+        expect(profiler_child("detach", pid.to_s)).to have_attributes(code: 0, out: "detached from process #{pid}\n")
         wait_until { threads_of_profiler(pid).empty? } # before Ruby 3.3, threads are kept for a while
         expect(File).not_to exist(socket_of(pid))
       end
     end
   end
 
-  it "joins the same process again and again, and each command does so with --attach" do
+  it "attaches to the same process again and again, and each command does so with --attach" do
     target("timed") do |pid|
       3.times do
-        expect(profiler_child("attach", pid.to_s)).to have_attributes(code: 0, out: /\Ajoined process #{pid} in /)
+        expect(profiler_child("attach", pid.to_s)).to have_attributes(code: 0, out: /\Aattached to process #{pid} in /)
         expect(profiler_child("attach", pid.to_s)).to have_attributes(code: 0, err: /has a control socket already/)
         profiler_child("detach", pid.to_s)
       end
       dump = profiler_child("dump", "--attach", pid.to_s)
-      expect(dump).to have_attributes(out: start_with("Process #{pid}: "), err: /\Aprofiler: joined process #{pid} in .*; profiler detach #{pid} leaves it\n\z/)
+      expect(dump).to have_attributes(out: start_with("Process #{pid}: "), err: /\Aprofiler: attached to process #{pid} in .*; to detach: profiler detach #{pid}\n\z/)
       expect(profiler_child("top", "--once", "--attach", "--window", "0.5", pid.to_s)).to have_attributes(code: 0, err: "")
       profiler_child("detach", pid.to_s)
       Dir.mktmpdir do |box|
         record = profiler_child("record", "--pid", pid.to_s, "--attach", "--duration", "0.5", "-o", "#{box}/it.pb.gz")
-        expect(record).to have_attributes(code: 0, err: /\Aprofiler: joined process #{pid} .*wrote/m)
+        expect(record).to have_attributes(code: 0, err: /\Aprofiler: attached to process #{pid} .*wrote/m)
         expect(File.size("#{box}/it.pb.gz")).to be_positive
       end
       expect(profiler_child("memory", pid.to_s).out).to start_with("Process #{pid}: ")
@@ -70,7 +70,7 @@ RSpec.describe "profiler attach" do
     end
   end
 
-  it "is named where a process has no socket" do
+  it "is suggested when a process has no socket" do
     plain("sleep") do |pid|
       expect(profiler_child("record", "--pid", pid.to_s)).to have_attributes(code: 1, err: /pass --attach, or run profiler attach #{pid}: it then loads the profiler/)
     end
@@ -126,7 +126,7 @@ RSpec.describe "profiler attach" do
     end
   end
 
-  it "joins a forked child of a process that it has left" do
+  it "attaches to a forked child of a process from which it has detached" do
     plain("child = fork { sleep }; File.write(ENV['GO'], child.to_s); $stdin.read; Process.kill(:KILL, child)") do |pid|
       child = Integer(wait_until { File.exist?(go) && File.read(go)[/\d+/] })
       expect([pid, child].map { |it| profiler_child("attach", it.to_s).code }).to eq([0, 0])
@@ -174,11 +174,11 @@ RSpec.describe "profiler attach" do
   describe "refuses" do
     def refusal(pid, **options) = profiler_child("attach", "--wait", "1", pid.to_s, **options).then { |it| [it.code, it.err] }
 
-    it "what is no process, or no Ruby" do
-      expect(refusal(2**22)).to eq([1, "profiler: cannot join process #{2**22}: there is no such process\n"])
+    it "something that is not a process, or not Ruby" do
+      expect(refusal(2**22)).to eq([1, "profiler: cannot attach to process #{2**22}: there is no such process\n"])
       sleeper = spawn("sleep", "60")
       sleep 2.1
-      expect(refusal(sleeper)).to match([1, /\Aprofiler: cannot join process #{sleeper}: (it has no Ruby in it|Ruby has not started in it)/])
+      expect(refusal(sleeper)).to match([1, /\Aprofiler: cannot attach to process #{sleeper}: (it has no Ruby in it|Ruby is still starting in it)/])
       expect(profiler_child("attach", "x")).to have_attributes(code: 2, err: /one process id is needed/)
       expect(profiler_child("attach", "--wait", "0", "1")).to have_attributes(code: 2, err: /--wait "0" is not a number of seconds/)
     ensure
@@ -227,7 +227,7 @@ RSpec.describe "profiler attach" do
         puts Profiler::Attach.join(pid).stops.size.positive?
         Process.kill(:KILL, pid)
       RUBY
-      expect(ruby_child("-e", code).out).to match(/\Acannot join process \d+: it has only just started\ntrue\n\z/)
+      expect(ruby_child("-e", code).out).to match(/\Acannot attach to process \d+: it has only just started\ntrue\n\z/)
     end
 
     it "another user's process" do
@@ -246,11 +246,11 @@ RSpec.describe "profiler attach" do
       expect(result.err).to match(/it is not dumpable, so only root can trace it/)
     end
 
-    it "to leave what it has not joined" do
+    it "to detach from a process that has opened the socket itself" do
       plain("$LOAD_PATH << ENV['LIB']; require 'profiler'; Profiler.control(directory: ENV['BOX']); File.write(ENV['GO'], ''); sleep",
             env: { "BOX" => "#{File.dirname(go)}/control", "LIB" => Child::LIB }) do |pid|
         wait_until { File.exist?(go) }
-        expect(profiler_child("detach", "#{File.dirname(go)}/control/#{pid}.sock").err).to match(/was not joined by profiler attach: its own program/)
+        expect(profiler_child("detach", "#{File.dirname(go)}/control/#{pid}.sock").err).to match(/profiler attach did not open this control socket/)
       end
     end
   end

@@ -8,7 +8,7 @@ RSpec.describe "The control socket" do
   include_context "with a live program"
   include OtherUser
 
-  it "is there on request alone, for its user alone" do
+  it "exists only on request, and only for its user" do
     expect(ruby_child("-e", "require 'profiler'; Profiler.run { }", env: environment)).to have_attributes(err: "")
     expect(File).not_to exist(control)
     live("ready; wait_for_end") do |pid|
@@ -24,7 +24,7 @@ RSpec.describe "The control socket" do
     Dir.rmdir(control)
     File.write(control, "")
     result = ruby_child("-e", code, env: environment)
-    expect(result).to have_attributes(out: "nil\n", err: /\A\[profiler\] no control socket was opened: .* is not a directory of this user alone/)
+    expect(result).to have_attributes(out: "nil\n", err: /\A\[profiler\] no control socket was opened: .* is not a private directory of this user/)
   end
 
   it "has no thread that wakes up by itself" do
@@ -101,10 +101,10 @@ RSpec.describe "The control socket" do
   it "refuses a directory that others may enter" do
     Dir.mkdir(control, 0o755)
     code = 'require "profiler"; Profiler.control rescue puts "#{$!.class}: #{$!.message}"'
-    expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a directory of this user alone/)
+    expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a private directory of this user/)
     File.rename(control, "#{control}.other")
     File.symlink("#{control}.other", control)
-    expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a directory of this user alone/)
+    expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a private directory of this user/)
   end
 
   it "refuses a directory of another user, also as root" do
@@ -112,11 +112,11 @@ RSpec.describe "The control socket" do
     Dir.mkdir(control, 0o700)
     File.chown(65_534, nil, control)
     code = 'require "profiler"; Profiler.control rescue puts "#{$!.class}: #{$!.message}"'
-    expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a directory of this user alone/)
+    expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a private directory of this user/)
     expect(Dir.children(control)).to be_empty
   end
 
-  it "leaves a recording as it is where there can be none" do
+  it "does not disturb a recording if the socket cannot be opened" do
     File.write(control, "")
     env = environment.merge("PROFILER_OUT" => File.join(box, "it.pb.gz"), "PROFILER_QUIET" => "1")
     expect(ruby_child("-rprofiler/autoload", "-e", "1", env: env).err).to match(/\A\[profiler\] no control socket was opened: .*\n\z/)

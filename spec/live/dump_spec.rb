@@ -32,7 +32,7 @@ RSpec.describe "A dump of a running process" do
     end
   end
 
-  it "has the stacks of all that wait where nobody runs, in whatever call" do
+  it "has the stacks of all waiting threads when none runs, whatever they wait for" do
     live(<<~'RUBY') do |pid|
       require "socket"
       def nap = sleep
@@ -182,7 +182,7 @@ RSpec.describe "A dump of a running process" do
     expect(watch.value.out.lines.map { |line| JSON.parse(line).fetch("threads").size }).to all(eq(1)).and have_attributes(size: be > 3)
   end
 
-  it "is refused for what is no process, and says how to reach one" do
+  it "is refused for something that is not a process, and explains how to reach one" do
     expect(profiler_of("dump", "999999999").err).to eq("profiler: there is no process 999999999\n")
     expect(profiler_of("dump", "x").err).to match(/"x" is neither a process id nor the path of a socket/)
     expect(profiler_of("dump", Process.pid).err).to match(/has no control socket here: start it with PROFILER_CONTROL=1/)

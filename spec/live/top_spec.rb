@@ -82,7 +82,7 @@ RSpec.describe "profiler top" do
     end
   end
 
-  it "resizes, has no colours where they are not wanted, and ends with its process" do
+  it "resizes, has no colours if they are not wanted, and ends with its process" do
     live(burning) do |pid|
       terminal(pid, 80, 24) do
         shows(/Object#burn/)
@@ -101,7 +101,7 @@ RSpec.describe "profiler top" do
     raise unless e.message.include?("SIGKILL")
   end
 
-  it "has no colours where they are not wanted" do
+  it "has no colours if they are not wanted" do
     live(burning) do |pid|
       terminal(pid, 80, 24, env: { "NO_COLOR" => "1" }) do
         shows(/Object#burn/)
@@ -121,7 +121,7 @@ RSpec.describe "profiler top" do
       report = JSON.parse(profiler_child("report", "it.pb.gz", "--json", "--sort-total", "--limit", "0", chdir: box).out, symbolize_names: true)
       recorded = total[report.fetch(:top)] / report.fetch(:top).sum { |it| it[:self] }
       shown = total[top.fetch(:rows)] / top.fetch(:total)
-      expect(shown).to be_between(0.05, 0.95) # a small heap is collected often, and that is no call of a method
+      expect(shown).to be_between(0.05, 0.95) # a small heap is collected often, which no method calls
       expect(shown).to be_within(0.1).of(recorded)
     end
   end

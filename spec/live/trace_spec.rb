@@ -45,7 +45,7 @@ RSpec.describe "profiler trace" do
       begun, = client.ask(do: "trace", method: "Order#save")
       wait_until { client.ask(do: "tracing", trace: begun["trace"]).first["calls"].positive? }
       client.close
-      wait_until { error_of { ask(pid, do: "tracing", trace: begun["trace"]) }&.include?("is not one that runs") }
+      wait_until { error_of { ask(pid, do: "tracing", trace: begun["trace"]) }&.include?("is not a running trace") }
     end
   end
 

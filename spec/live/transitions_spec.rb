@@ -160,7 +160,7 @@ RSpec.describe "The control socket, when the process changes" do
     end
   end
 
-  it "restores the signal when it closes, and calls the app's own trap besides" do
+  it "restores the signal when it closes, and also calls the app's own trap" do
     result = live(<<~RUBY) { |pid| expect(ask(pid, do: "who").first).to include("pid" => pid) }
       threads = -> { Dir["/proc/self/task/*/comm"].map { |it| File.read(it).chomp rescue nil } } # one may have ended
       trapped = 0

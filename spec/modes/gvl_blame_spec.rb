@@ -46,7 +46,7 @@ RSpec.describe "A :wall profile" do
   end
 
   [1_000, 10_000].each do |interval|
-    it "blames what ran meanwhile, not where the holder let go of the GVL, every #{interval} us", :timed do
+    it "blames what ran during the wait, not the place where the holder released the GVL, every #{interval} us", :timed do
       blame = run_json(<<~RUBY)
         class Hog
           def compute = spin(80)
@@ -89,7 +89,7 @@ RSpec.describe "A :wall profile" do
     expect(blame[:collected]).to be > blame[:blamed] * 0.5
   end
 
-  it "blames threads that have ended since by what they did, and nobody where the GVL was free" do
+  it "blames what threads did that have ended since, and nobody when the GVL was free" do
     blame = run_json(<<~RUBY)
       class Job; def perform = spin(3); end
       profile = Profiler.run(mode: :wall, interval: 50) do

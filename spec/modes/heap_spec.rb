@@ -177,7 +177,7 @@ RSpec.describe "mode: :heap" do
     expect(notes.grep(/too many live objects/).size).to eq(1)
   end
 
-  it "is refused where there is no memory for its table" do
+  it "is refused if there is no memory for its table" do
     expect(run_json(<<~RUBY)).to eq("Profiler::Unsupported: no memory for the table of live objects (12 MiB)")
       used = File.read("/proc/self/statm").split.first.to_i * 4_096
       Process.setrlimit(:AS, used + 8_000_000)
@@ -185,7 +185,7 @@ RSpec.describe "mode: :heap" do
     RUBY
   end
 
-  it "has Go's four types alone, and combines with other modes" do
+  it "has only Go's four types, and combines with other modes" do
     Dir.mktmpdir do |box|
       saved = run_json(<<~RUBY, chdir: box)
         profile = Profiler.run(mode: :heap, every: 5, out: "heap.pb.gz") { $kept = Array.new(5_000) { Object.new } }

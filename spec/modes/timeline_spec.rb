@@ -31,7 +31,7 @@ RSpec.describe "Profile#timeline" do
       phase = ->(event) { event.frames.map(&:name).grep(/first_burn|nap|second_burn/).first&.delete_prefix("Object#") }
       print_json(
         times: profile.timeline.map(&:time),
-        # What was settled at the end has no count.
+        # Events that were settled at the end have no count.
         phases: threads.transform_values { |all| all.select { |it| it.count > 0 }.filter_map(&phase).chunk_while { |a, b| a == b }.map(&:first) },
         naps: both.map { |all| all.select { |it| it.state == :waiting && phase[it] == "nap" }.sum(&:wall) / 1_000_000 },
         clocks: both.map { |all| all.sum(&:cpu) / 1_000_000 },

@@ -90,8 +90,9 @@ RSpec.describe "Method names" do
     expect(pause).to be < [150_000_000, 0.7 * stop].max
   end
 
-  # The search takes more than two time slices, so that it would wait for other threads at least twice. At the end it waits once, after it.
-  it "are found at once as the process ends, whatever other threads compute", :timed do
+  # The search takes more than two time slices, so that it would wait for other threads at least twice. At the end it waits once,
+  # after it.
+  it "are found immediately when the process ends, whatever other threads compute", :timed do
     before, at_end = with_methods(22_000, <<~'RUBY')
       8.times { Thread.new { loop { 1_000.times(&:to_s) } } }
       took = lambda do |name|

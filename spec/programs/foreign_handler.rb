@@ -1,4 +1,4 @@
 # frozen_string_literal: true
 
-# Preloaded: makes SIGPROF somebody else's.
+# Preloaded: gives SIGPROF to another owner.
 trap("PROF") {}

@@ -14,19 +14,19 @@ INTERVAL = Integer(ENV.fetch("INTERVAL", "1000")) # us
 SECONDS = Float(ENV.fetch("SECONDS", "3"))
 NUMBERS = Array.new(15_000) { RANDOM.rand }
 STUCK = Fiddle::Function.new(Fiddle.dlopen(nil)["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT, need_gvl: true)
-LOST = 1_000_000 # a round of work that takes longer lost the GVL, or the CPU
+LOST = 1_000_000 # a round of work that takes longer has lost the GVL or the CPU
 KINDS = %i[first second third sorting collecting stuck resting].freeze
 
 def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
 
-# From when to when a thread had the GVL, and for what; when it lost it, or the CPU; and from when to when it could have run. And
-# since when it does nothing of that, with the GVL.
+# The account of a thread: when it had the GVL, and for which kind of work; when it lost the GVL or the CPU; and when it could have
+# run. +idle_since+ is the time since which it has had the GVL without doing any of its work.
 Log = Struct.new(:had, :lost, :could, :idle_since)
 LOGS = [] # of all threads
 
 def log = Thread.current[:log] ||= Log.new([], [], []).tap { |log| LOGS << log }
 
-# Something begins: what the thread ran since the last thing is none of either.
+# Begins a piece of work. The time since the previous one belongs to neither.
 def begins
   now.tap do |at|
     since = log.idle_since
@@ -36,11 +36,12 @@ end
 
 def ended(at) = log.idle_since = at
 
-# Those that wait to be woken, by their queues. Who wakes one knows since when it could run. One that sleeps does not.
+# The queues of the threads that wait to be woken. The time of a wake is when the thread could run, which a thread that sleeps would
+# not know.
 IDLE = []
 WAKING = Random.new(RANDOM.rand(1 << 30))
 
-# Wakes one, some every so many milliseconds.
+# Wakes one thread, every WAKE_EACH milliseconds on average.
 def wake(at)
   @next_wake ||= at
   return if at < @next_wake
@@ -64,7 +65,7 @@ def waiter(name)
   thread
 end
 
-# Works in rounds of some 10 us until it has run for so long.
+# Works in rounds of some 10 us until it has run for +milliseconds+.
 def rounds(kind, milliseconds)
   left = (milliseconds * 1_000_000).to_i
   from = last = begins
@@ -107,7 +108,7 @@ def resting(milliseconds)
   ended(now)
 end
 
-# A thread that does these in turn, each for so long, or at random from and to so long.
+# Starts a thread that does the steps in turn. A step has a kind, and its milliseconds or the range of them.
 def actor(name, steps, till)
   random = Random.new(RANDOM.rand(1 << 30))
   Thread.new do
@@ -138,13 +139,13 @@ end
 PROGRAMS = {
   # Computes long, and then does a little IO.
   io: [3, 2, ->(till) { [actor("hog", [[:first, 80], [:resting, 0.5]], till)] }],
-  # Two in turn, at different lengths.
+  # Two threads that take turns of different lengths.
   two: [2, 3, lambda do |till|
     [actor("one", [[:first, 1, 9], [:resting, 0.2, 2]], till), actor("two", [[:second, 1, 5], [:third, 1, 4], [:resting, 0.2, 2]], till)]
   end],
   # C code, Ruby code and garbage collections.
   c: [2, 2, ->(till) { [actor("hog", [[:sorting, 4, 30], [:collecting, 1], [:first, 5, 20], [:resting, 0.3]], till)] }],
-  # Many that wait, and two that never let go by themselves.
+  # Many threads that wait, and two that never release the GVL by themselves.
   many: [1, 8, ->(till) { [actor("hog", [[:first, 5, 60], [:second, 2, 20]], till), actor("other", [[:third, 1]], till)] }],
   # Short turns.
   short: [0.2, 2, lambda do |till|

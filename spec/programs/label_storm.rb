@@ -73,7 +73,7 @@ class Request
 
   def run(rounds, &pause)
     Profiler.label(request: @number) { send(:"request_#{@number % 50}", rounds, pause) }
-    Request.check(nil) if @number.even? # a request leaves nothing behind, also where it was alone on its fiber
+    Request.check(nil) if @number.even? # a request leaves nothing behind, even if no other one ran on its fiber
   end
 
   50.times do |number|

@@ -20,7 +20,7 @@ WALL_SLACK_NS = RUBY_VERSION < "3.3" ? 2_000_000 : SLACK_NS
 
 # Two fibers of one thread that take turns.
 class Turns
-  # The other one goes on, by the block. Returns how long it did, by its own clocks.
+  # Continues the other one, by the block. Returns for how long, by its own clocks.
   def pass
     @spent = since(@arrived) if @arrived
     yield
@@ -44,7 +44,7 @@ def clocks
   [Process::CLOCK_THREAD_CPUTIME_ID, Process::CLOCK_MONOTONIC].map { |item| Process.clock_gettime(item, :nanosecond) }
 end
 
-# Whatever thread says so.
+# Ends the program with a failure, on any thread.
 def failed(what)
   warn "seed #{SEED}: #{what}"
   exit!(1)
@@ -63,7 +63,7 @@ class Request
     @session = SLICED ? SLICED.slice(@scope) : Profiler::Session.begin({ mode: MODE, interval: 1_000, threads: :current }, scope: @scope)
   end
 
-  # A piece of it, on this thread and fiber. The block is what else goes on meanwhile, on other fibers.
+  # A piece of it, on this thread and fiber. The block is the other work meanwhile, on other fibers.
   def piece(&others)
     outer = clocks
     @session.join
@@ -105,7 +105,7 @@ class Request
       Thread.new { Work.public_send(:request_of_nobody) }.join if @random.rand < 0.2 # a thread is not
       next unless block_given?
 
-      # What others do on their fibers of this thread is theirs: at least what they say, at most all until we are back.
+      # Time of other requests on their fibers of this thread is theirs: at least what they report, at most all until we are back.
       away = clocks
       yield.each_with_index { |spent, place| @outer[place] -= spent }
       add(@inner, away, -1)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A random program (SEED) with random sessions over it, which begin, pause, go on and end as they like: on
+# A random program (SEED) with random sessions over it, which begin, pause, resume and end at random times: on
 # all threads, on some, on one, or only under a label. Prints, for each session and thread, what the
 # session gave it and between which two figures the thread's own clock says that it lies, in ns.
 require "profiler"
@@ -62,7 +62,7 @@ class Worker
     Profiler.label(endpoint: endpoint, turn: milliseconds) do
       segment.from = own_clock
       spin(milliseconds)
-      sleep(rest) # somebody else runs, perhaps under another label
+      sleep(rest) # another thread runs, perhaps under another label
       # Half of them in a fiber, which inherits the label from here.
       milliseconds.odd? ? Fiber.new { spin(milliseconds) }.resume : spin(milliseconds)
       segment.to = own_clock
@@ -145,8 +145,8 @@ plan = lambda do
 end
 workers = []
 start_worker = -> { workers << Worker.new("worker #{workers.size}", plan.call) }
-# Whatever chance brings, one there is, from beginning to end. So fibers say what they inherit when they begin, and sessions
-# that start on another thread later know it.
+# One session runs from beginning to end, whatever the random choices are. So fibers record what they inherit when they begin, and
+# sessions that start on another thread later know it.
 whole = Watched.new(workers, nil, nil, interval: 1_000)
 2.times { start_worker.call }
 watched = []

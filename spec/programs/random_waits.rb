@@ -134,7 +134,7 @@ rows = (workers + [me]).map do |thread|
   # Ruby 3.1 uses native threads again, also for those that Timeout makes.
   own = own.select { |one| one.thread_name.start_with?("main", "random_waits") } if RUBY_VERSION < "3.2"
   parts = %i[running runnable blocked waiting gvl gc].to_h { |state| [state, own.select { |one| one.state == state }.sum(&:wall)] }
-  # Before Ruby 3.3 nobody tells since when it waits for its first turn.
+  # Before Ruby 3.3, it is unknown since when it waits for its first turn.
   thread[:made] = thread[:born] if RUBY_VERSION < "3.3"
   life = (thread[:till] || till) - thread[:made]
   { native: thread[:native], life: life, at_work: life - (thread[:born] - thread[:made]), ended: thread[:ended] == true, cpu: thread[:cpu],

@@ -26,7 +26,7 @@ clean = ->(name) { Profiler::Native.clean(name) }
 rows = %i[cpu wall].to_h { |of| [of, profile.top(limit: 0, type: of).group_by { |it| clean[it[:name]] }.transform_values { |all| [all.sum { |it| it[:self] }, all.sum { |it| it[:total] }] }] }
 threads = profile.samples.group_by(&:thread_id).transform_values { |all| all.sum(&:wall) }
 heaviest = threads.max_by(&:last).first
-# From Ruby 3.3 on there are rows of blame alone, which no picture of wall clock time has.
+# From Ruby 3.3 on there are rows with only blame, which no picture of wall clock time has.
 of_main = profile.samples.select { |it| it.thread_id == heaviest && it.wall.positive? }
 main = of_main.flat_map { |it| it.frames.map(&:name).uniq.map { |name| [name, it.wall] } }.each_with_object(Hash.new(0)) { |(name, wall), sums| sums[clean[name]] += wall }
 lines = profile.lines(type: :cpu).flat_map { |path, all| all.map { |line, it| ["#{path}:#{line}", it[:self]] } }.to_h

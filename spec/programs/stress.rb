@@ -9,7 +9,7 @@
 # * sessions of every mode that start, pause, take snapshots and stop, concurrently and from several threads, with pending
 #   ticks; the engine is that of the first of them, so it varies;
 # * requests, each with a session;
-# * labels on fibers and enumerators, and children that are forked amid all of that;
+# * labels on fibers and enumerators, and children that are forked during all of that;
 # * objects of every kind, hidden ones, huge strings, finalizers that allocate, and ObjectSpace walked meanwhile;
 # * recursion 9,000 deep.
 #
@@ -26,7 +26,7 @@ THREADS = ENV["THREADS"] != "0"
 COMPACT = ENV["COMPACT"] != "0" && (RUBY_VERSION >= "3.2" || !THREADS)
 FIBERS = ENV["FIBERS"] != "0"
 GC_STRESS = ENV["GC_STRESS"] == "1"
-# Ruby 3.1.2 dies by itself where heap pages are freed amid compactions, and tracking live objects frees many.
+# Ruby 3.1.2 dies by itself when heap pages are freed during compactions, and tracking live objects frees many.
 FOLLOWS = RUBY_VERSION >= "3.2" || !COMPACT
 # Without a session of time, so that thread start and exit are not hooked.
 OBJECTS_ALONE = ENV["OBJECTS_ALONE"] == "1"
@@ -106,7 +106,7 @@ def sessions
   view[:interval] = [50, 1_000, 10_000].sample if (modes & %i[cpu wall]).any?
   view[:every] = [1, 7, 100, 1_000].sample if (modes & %i[allocations heap]).any?
   session = Profiler::Session.start(mode: modes, timeline: rand < 0.5, **view)
-  Profiler::Testing.hammer(500) if view[:interval] # else the signal may be nobody's
+  Profiler::Testing.hammer(500) if view[:interval] # otherwise the signal may have no handler
   block_given? ? yield : sleep(rand * 0.4)
   session.snapshot if rand < 0.2
   rotated = session.rotate if rand < 0.2
@@ -146,7 +146,7 @@ def request
   recording.finish
 end
 
-# A child goes on with the sessions that run here; some end them, some only end.
+# A child continues with the sessions that run here; some children end them, some only end.
 def child
   pid = fork do
     $done = true
@@ -171,7 +171,7 @@ ensure
   GC.stress = false
 end
 
-# Threads that only wait, so that nobody learns of them but by asking, and go at some time.
+# Threads that only wait, so that they are found only by listing threads, and end at some time.
 IDLE = []
 def idle
   IDLE << Thread.new { sleep }

@@ -48,7 +48,7 @@ RSpec.describe "The OpenTelemetry Collector of the specs" do
     end
   end
 
-  it "refuses what is no request" do
+  it "refuses data that is not a request" do
     Collector.open(in_box("collector"), need_collector) do |collector|
       expect(send_to(collector, "{")).to eq "400"
       expect(send_to(collector, "\xff", "Content-Type" => "application/x-protobuf")).to eq "400"

@@ -16,7 +16,7 @@ RSpec.describe Docs::Check do
     @check.run.map { |run| "#{run.line}: #{[run.text, *run.got.to_s.lines(chomp: true)].join(" / ")}" }
   end
 
-  it "passes what comes out as it is shown, and says how much ran" do
+  it "passes output that is as shown, and reports how many examples ran" do
     expect(differences(<<~MD)).to eq([])
       # A
 
@@ -64,7 +64,7 @@ RSpec.describe Docs::Check do
     expect(told.string).to include("1 not run or compared: a screen of a terminal").and include("a.md:4: profiler top")
   end
 
-  it "finds a method that is gone, a value that is another one, and what is no Ruby, by the lines of the document" do
+  it "finds a missing method, a different value and code that is not Ruby, by the lines of the document" do
     errors = ["a = 1\nProfiler.rum { work }", "[1].class   # => Hash", "work do"].map do |code|
       differences("# A\n\n```ruby\n#{code}\n```\n").last[/\A\d+: the block fails.{,250}/m]
     end

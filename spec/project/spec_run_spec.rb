@@ -27,7 +27,7 @@ RSpec.describe "The run of all specs" do
     expect(result.code).to eq(0)
   end
 
-  it "runs a failed example again, alone, but none whose child died, and none with SPEC_STRICT=1" do
+  it "runs a failed example again by itself, unless its child died or SPEC_STRICT=1 is set" do
     # Passes the second time.
     flaky = ->(name) { "it('#{name}') { first = !File.exist?('#{name}'); File.write('#{name}', ''); expect(first ? '%s' : 'fine').to eq('fine') }" }
     result = run_specs({ "one" => format(flaky["recovers"], "busy"), "two" => "it('passes') { }" })
@@ -40,23 +40,23 @@ RSpec.describe "The run of all specs" do
     expect([result.code, result.out]).to match([1, a_string_including("1 example, 1 failure")])
   end
 
-  it "fails where an example fails, in whichever process" do
+  it "fails when an example fails, in whichever process" do
     result = run_specs({ "one" => "it('passes') { }", "two" => "it('fails') { expect(1).to eq(2) }" })
     expect(result.out).to include("2 examples, 1 failure", "rspec ./spec/two_spec.rb[1:1] # two fails", "expected: 2", "failed: ./spec/two_spec.rb")
     expect(result.code).to eq(1)
   end
 
-  it "fails where a timed example fails, and with more retries than are allowed" do
+  it "fails when a timed example fails, and with more retries than are allowed" do
     result = run_specs({ "one" => "it('fails', :timed) { expect(1).to eq(2) }" }, strict: "1")
     expect([result.code, result.out]).to match([1, a_string_including("1 example, 1 failure")])
   end
 
-  it "fails where a process ends before its examples did" do
+  it "fails when a process ends before its examples did" do
     result = run_specs({ "one" => "it('ends') { exit!(0) }\nit('never runs') { }", "two" => "it('passes') { }" })
     expect([result.code, result.out]).to match([1, a_string_including("1 example, 0 failures", "2 examples did not run")])
   end
 
-  it "fails where another job fails" do
+  it "fails when another job fails" do
     result = run_specs({ "one" => "it('passes') { }" }, jobs: '[Job.new(name: "other", command: %w[sh -c] + ["echo why; exit 3"], seconds: 1)]')
     expect([result.code, result.out]).to match([1, a_string_including("1 example, 0 failures", "other failed:\nwhy", "failed: other")])
   end

@@ -15,7 +15,7 @@ RSpec.describe "Continuations" do
 
   include_context "with a program"
 
-  it "are sampled at safe points where they are loaded before" do
+  it "are sampled at safe points if they were loaded before" do
     expect(run_json(<<~RUBY, ruby_options: ["-W0"])).to match(["safepoint", be_positive])
       require "continuation"
       profile = Profiler.run(interval: 50) { #{loops} }
@@ -23,7 +23,7 @@ RSpec.describe "Continuations" do
     RUBY
   end
 
-  it "end what sessions record where they are loaded later, which the header says" do
+  it "end what sessions record if they are loaded later, which the header says" do
     expect(run_json(<<~RUBY, ruby_options: ["-W0"])).to match([be_positive, [/callcc/]])
       session = Profiler.start(interval: 50)
       burn # 60 ms

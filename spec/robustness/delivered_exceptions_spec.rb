@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Ruby delivers Thread#raise, Thread#kill, Timeout and what a trap raises wherever a method is called: also inside of ours.
+# Ruby delivers Thread#raise, Thread#kill, Timeout and what a trap raises wherever a method is called, even inside of the profiler's.
 RSpec.describe "Exceptions delivered while the profiler runs" do
   include_context "with a program"
 
@@ -76,7 +76,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
     RUBY
   end
 
-  # Stops sessions while a child sends signals, whose trap raises, until so many stops were interrupted. The VM resolves names
+  # Stops sessions while a child sends signals, whose trap raises, until enough stops were interrupted. The VM resolves names
   # on the main thread meanwhile. Returns the block's values of these sessions.
   let(:interruptions) { <<~RUBY }
     def interrupt_stops(number)

@@ -59,8 +59,8 @@ RSpec.describe "Threads that die of an exception while sessions begin" do
     expect(later).to include("main").and satisfy { |names| !names.include?("dies") }
   end
 
-  # While Ruby lists its threads, some end. The list alone holds these, and a compaction moves them. (Ruby 3.1 can die of compactions.)
-  it "begin amid threads that end and are moved", if: RUBY_VERSION >= "3.3" do
+  # While Ruby lists its threads, some end. Only the list holds these, and a compaction moves them. (Ruby 3.1 can die of compactions.)
+  it "begin among threads that end and are moved", if: RUBY_VERSION >= "3.3" do
     begun = run_json(<<~RUBY, timeout: 60)
       GC.auto_compact = true
       till = now + 6_000_000_000

@@ -133,7 +133,7 @@ RSpec.describe "A running session" do
       skip "this Ruby has no YJIT" unless ruby_child("-e", "p defined?(RubyVM::YJIT) ? 1 : 0", ruby_options: ["--yjit"]).out == "1\n"
     end
 
-    it "chooses an engine that walks where it is safe, and notes it" do
+    it "chooses an engine that walks stacks where it is safe, and notes it" do
       skip "the engine is given" if ENV["SPEC_ENGINE"]
       output = run_json(<<~RUBY, ruby_options: ["--yjit"])
         def fib(number) = number < 2 ? number : fib(number - 1) + fib(number - 2)

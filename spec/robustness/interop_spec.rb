@@ -10,7 +10,7 @@ RSpec.describe "A session" do
   RUBY
 
   ["trap(:PROF) { }", "Signal.trap('SIGPROF', 'IGNORE')", "Kernel.trap(27, 'DEFAULT')"].each do |trap|
-    it "makes way for #{trap}, keeps what it has and says so" do
+    it "makes way for #{trap}, keeps what it has recorded and reports it" do
       notes = ["recording stopped before the end: the app trapped SIGPROF"]
       expect(run_json(<<~RUBY)).to match(before: true, after: false, notes: notes, more: be < 40_000_000)
         session = nil

@@ -45,7 +45,7 @@ RSpec.describe "Samples at the end of a machine stack" do
     expect(samples).to be_positive
   end
 
-  # Ruby jumps out of what runs into the end: of the allocator too, whose lock nobody releases then.
+  # Ruby jumps out of what runs into the end: of the allocator too, whose lock is then never released.
   it "let a session run or refuse it, however near the end" do
     counts = run_json(<<~RUBY, timeout: 20)
       def recurse(from, call, level = 0)

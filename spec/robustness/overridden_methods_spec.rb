@@ -29,13 +29,13 @@ RSpec.describe "An app that overrides methods" do
   }
 
   overriding.each do |name, code|
-    it "is profiled where it #{name} after the profiler is loaded" do
+    it "is profiled when it #{name} after the profiler is loaded" do
       expect(thread_names(after: code)).to eq(%w[main worker])
     end
   end
 
   overriding.first(2).each do |name, code|
-    it "is profiled where it #{name} before that" do
+    it "is profiled when it #{name} before that" do
       expect(thread_names(before: code)).to eq(%w[main worker])
     end
   end

@@ -31,7 +31,7 @@ RSpec.describe "A trap handler" do
     expect(in_traps(["Profiler.flight"])).to eq("Profiler.flight" => "Profiler::NotRunning: no flight recorder is running in this process")
   end
 
-  it "cannot start threads of the profiler or search for leaks, and says so as Ruby does" do
+  it "cannot start threads of the profiler or search for leaks, with the error that Ruby itself raises" do
     calls = ["Profiler.control", "Profiler.leaks { }", "Profiler.continuous(out: file)", "Profiler.flight_recorder(out: file)", "Profiler::Middleware", "Profiler::Pprof"]
     expect(in_traps(calls)).to eq(calls.to_h { |call| [call, "ThreadError: can't be called from trap context"] })
   end

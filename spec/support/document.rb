@@ -15,7 +15,7 @@ class Document
   LINK = /\]\(\s*<?([^\s)>]+)>?[^)]*\)|\b(?:href|src)="([^"]+)"/.freeze
   SEPARATORS = ["&&", "||", "|", ";", "do", "{"].freeze
 
-  # Characters of a line of prose. A table, a picture and a link that is alone on its line may have more.
+  # Characters of a line of prose. A table, a picture and a link on a line of its own may have more.
   WIDTH = 120
 
   attr_reader :path
@@ -120,7 +120,7 @@ class Document
     end
   end
 
-  # As a shell splits them: separators stand alone, comments and redirections are gone.
+  # As a shell splits them: separators are words of their own, comments and redirections are gone.
   def words(line)
     line = line.gsub(/(?<!\S)#.*|\d?>{1,2} *\S+/, "").gsub(/<\(|\$\(|[()]/, " ; ").gsub(/;/, " ; ")
     Shellwords.split(line)

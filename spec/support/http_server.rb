@@ -10,7 +10,7 @@ require_relative "server"
 #     server.refusing { ... }
 #   end
 #
-# What is planned is for one request each, in the order in which they come:
+# Each planned item is for one request, in the order in which they come:
 #
 # Integer, or Array of it, headers and a body:: this status; the handler does not get the request
 # +:cut_request+:: the connection is closed after half of the body; the handler does not get the request
@@ -104,7 +104,7 @@ class HttpServer
   def close
     stop_listening
     @lock.synchronize { @sockets.values }.each(&:kill).each(&:join)
-    stop_listening # one of these threads may have begun anew
+    stop_listening # one of these threads may have started it again
   end
 
   def stop_listening
@@ -153,7 +153,7 @@ class HttpServer
     @lock.synchronize { @planned.empty? ? [] : [@planned.shift] }.fetch(0) { @always.call(request) }
   end
 
-  # @return [Boolean] whether the connection goes on
+  # @return [Boolean] whether the connection stays open
   def answer(socket, request)
     case request.fault
     in :cut_request then false

@@ -3,7 +3,7 @@
 require "zlib"
 require_relative "protobuf"
 
-# A pprof file as servers of others read it, by nothing of ours: fields of the public schema, and no other.
+# A pprof file as other people's servers read it, without any code of the profiler: fields of the public schema, and no other.
 class Pprof
   # +stack+ has names of functions, leaf first. +labels+ has Strings, and Integers for labels that are numbers.
   Sample = Struct.new(:stack, :values, :labels)

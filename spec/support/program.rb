@@ -21,7 +21,7 @@ RSpec.shared_context "with a program" do
     # CPU time of this thread in ns; and what a block takes of it.
     def cpu_now = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
     def cpu_of(before = cpu_now) = yield.then { cpu_now - before }
-    # Burns so much in pieces: where the machine stands still, that counts as CPU time of one piece, and the others still run.
+    # Burns CPU time in pieces: if the machine stands still, that counts as CPU time of one piece, and the others still run.
     def burn_in_pieces(milliseconds) = (milliseconds / 20).times { burn(20) }
     # Waits until the block is true, not for ever.
     def wait_for(till = now + 20_000_000_000)
@@ -52,7 +52,7 @@ RSpec.shared_context "with a program" do
 
   # A spec can +let(:prelude)+ for what its programs have in common.
   #
-  # @param child [Symbol] runs the code, as {Child#ruby_child} does
+  # @param child [Symbol] the method that runs the code, such as {Child#ruby_child}
   # @param err [#matches?] what it prints on stderr
   # @return [String] what it prints
   define_method(:run) do |code, child: :ruby_child, err: eq(""), **options|
@@ -71,7 +71,7 @@ RSpec.shared_context "with a program" do
 
   # Runs a program of spec/programs that prints JSON.
   #
-  # @return [Object] as of {#run_json}
+  # @return [Object] see {#run_json}
   def program_json(name, *arguments, **options)
     result = ruby_child("spec/programs/#{name}.rb", *arguments, **options)
     expect(result.status).to be_success, result.err

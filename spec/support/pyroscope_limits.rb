@@ -27,7 +27,7 @@ class PyroscopeLimits
     @buckets = {}
   end
 
-  # @return [Boolean] whether a body of so many bytes is read
+  # @return [Boolean] whether a body of this size is read
   def body?(bytes) = @limits[:body].nil? || bytes <= @limits[:body]
 
   # Takes bytes from what a tenant may send.

@@ -136,7 +136,7 @@ class PyroscopeServer < HttpServer
     refuse("failed to parse profile: #{e.message}")
   end
 
-  # A series without the name of its service has another one: no error, but nobody finds it.
+  # A series without the name of its service gets another one: no error, but users do not find it.
   def with_service(labels)
     service = labels.to_h["service_name"].to_s
     return labels unless service.empty?

@@ -41,7 +41,7 @@ module Server
 
   private
 
-  # A port that nobody has. Specs that run beside these have a range of their own: `rake spec` says which.
+  # A free port. Specs that run beside these have a range of their own: `rake spec` says which.
   def free_port
     return TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] } unless ENV["SPEC_PORTS"]
 

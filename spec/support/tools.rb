@@ -89,7 +89,7 @@ module Tools
     run = ->(*arguments) { command_child(node, cli, *arguments, env: { "PROFILER_CLI_SESSION_DIR" => sessions }, timeout: 120) }
     ask = ->(*arguments) { run[*arguments].tap { |entry| expect(entry.status).to be_success, entry.err }.out }
     loaded = run["load", file]
-    # The tool waits half a second for its server to start, and it needs longer on a busy machine, where it goes on starting.
+    # The tool waits half a second for its server to start, and it needs longer on a busy machine, where it keeps starting.
     wait_until(60) { (loaded = run["profile", "info"]).status.success? } if loaded.err.include?("did not become ready")
     expect(loaded.status).to be_success, loaded.err
     yield ask

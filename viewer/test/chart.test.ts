@@ -1,4 +1,4 @@
-// The calls of the flame chart: where they end, where they go on, and as a trace.
+// The calls of the flame chart: where they end, where they continue, and as a trace.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

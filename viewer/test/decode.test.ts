@@ -1,4 +1,5 @@
-// Damaged and hostile bytes: the page says what is wrong, or shows what there is. It never hangs, and no index leads outside.
+// Damaged and hostile bytes: the page says what is wrong, or shows what there is. It never hangs, and no index leads
+// outside.
 
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
@@ -47,7 +48,7 @@ describe("decoding", () => {
     }
   });
 
-  it("refuses what is no gzip, another format, and a later version", async () => {
+  it("refuses data that is not gzip, another format, and a later version", async () => {
     await assert.rejects(load(new Uint8Array([1, 2, 3])), FormatError);
     await assert.rejects(load(page.bytes.slice(0, page.bytes.length / 2)), FormatError);
     assert.throws(() => decode(new Uint8Array()), /not a profile of ours/);

@@ -31,7 +31,7 @@ describe("texts", () => {
     assert.equal(clean("a\u202eb\nc\u0000d \u2028"), "a b c d");
   });
 
-  it("that are no expression are searched as they are", () => {
+  it("that are not a valid expression are searched literally", () => {
     assert.ok(expression("a(")!.test("xa(y"));
     assert.ok(expression("order#")!.test("Order#parse"));
     assert.equal(expression(""), null);

@@ -2,10 +2,11 @@
 
 module Profiler
   module Attach
-    # How a process was joined: the seconds that it took, and for how many nanoseconds one thread of it was stopped, each time.
+    # The result of attaching to a process: the seconds that it took, and for how many nanoseconds one thread of it was stopped,
+    # each time.
     Joined = Struct.new(:seconds, :stops)
 
-    # An attempt to join a process: asks it, wakes it, and asks again, until it answers or the time is over.
+    # An attempt to attach to a process: asks it, wakes it, and asks again, until it answers or the time is over.
     class Joining
       # The states of a request: core/attach/request.rs.
       IDLE, WANTED, TAKEN, LOADING, DONE, FAILED, NOT_LOADED = (0..6).to_a
@@ -13,8 +14,8 @@ module Profiler
       PAUSES = (0.001..0.2).freeze
       # The pause before the state is read again.
       LOOK = 0.0005
-      # The seconds for which a process that has begun to load the profiler is waited for, at least. Where other threads compute, each
-      # file waits for the GVL.
+      # The minimum time to wait for a process that has begun to load the profiler, in seconds. If other threads compute, each file waits
+      # for the GVL.
       LOADS = 120.0
       private_constant :IDLE, :WANTED, :TAKEN, :LOADING, :DONE, :FAILED, :NOT_LOADED, :PAUSES, :LOOK, :LOADS
 
@@ -41,7 +42,7 @@ module Profiler
 
       private
 
-      # Lets another command join the process. What an interrupt has left is withdrawn.
+      # Lets other commands attach to the process. A request that an interrupt has left is withdrawn.
       def let_go
         @attachment&._withdraw if @asked
         @attachment&._release
@@ -49,7 +50,7 @@ module Profiler
         nil # the process has ended
       end
 
-      # Waits for a process that has only just started, or that another command joins.
+      # Waits for a process that has only just started, or to which another command attaches.
       def prepare
         until_possible { @target.check }
         @attachment = until_possible { native { Attachment._new(@target.pid) } }
@@ -76,7 +77,7 @@ module Profiler
         raise e.is_a?(Refused) ? e : NotYet.new(e.message)
       end
 
-      # The extension for that Ruby.
+      # Returns the extension for that Ruby.
       def library_of(version, platform)
         ruby = version[/\A\d+\.\d+/]
         raise Refused, "its C library is musl (#{platform}), and only glibc is supported" if platform.include?("musl")
@@ -136,8 +137,8 @@ module Profiler
         case number
         when DONE then nil
         when FAILED then raise Refused, "it could not load the profiler: #{message.scrub("?").tr("\n", " ")}"
-        when NOT_LOADED then raise Refused, "it could not load the extension (may its user read it? Has it the same C library?)"
-        else raise Refused, "it has begun to load the profiler, and has not ended in #{(till - @begun).round} s; it may yet (profiler ps)"
+        when NOT_LOADED then raise Refused, "it could not load the extension: check that its user may read the file, and that it has the same C library"
+        else raise Refused, "it has begun to load the profiler, but was not ready after #{(till - @begun).round} s: profiler ps shows whether it is by now"
         end
       end
     end

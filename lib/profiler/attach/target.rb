@@ -2,7 +2,7 @@
 
 module Profiler
   module Attach
-    # A process that may be joined, as the kernel describes it.
+    # A process to attach to, as the kernel describes it.
     class Target
       # The signals that Ruby handles once it has started.
       RUBYS = [Signal.list.fetch("SEGV"), Signal.list.fetch("VTALRM")].freeze
@@ -24,7 +24,7 @@ module Profiler
         read
       end
 
-      # The number of the process in its own namespace.
+      # Returns the number of the process in its own namespace.
       #
       # @return [Integer]
       def own_pid = Integer(field("NSpid").split.last || pid)
@@ -35,7 +35,7 @@ module Profiler
       # @return [String] the file of its program
       def program = File.readlink("/proc/#{pid}/exe").delete_suffix(" (deleted)")
 
-      # A signal that the process does not handle.
+      # Returns a signal that the process does not handle.
       #
       # @return [Integer]
       # @raise [Refused]
@@ -43,7 +43,7 @@ module Profiler
         SPARE.find { |number| !handles?(number) } or raise Refused, "it handles all signals from #{SPARE.last} to #{SPARE.first}"
       end
 
-      # @raise [Refused] if the process cannot be joined
+      # @raise [Refused] if it is impossible to attach to the process
       # @raise [NotYet] if it may be possible later
       def check
         read
@@ -53,7 +53,7 @@ module Profiler
         check_start
       end
 
-      # The file as the process sees it.
+      # Returns the path of a file, if the process sees the same file there.
       #
       # @param path [String]
       # @return [String]
@@ -63,7 +63,7 @@ module Profiler
         return path if same?(path, seen)
         return path if File.file?(seen) && File.size(seen) == File.size(path) && FileUtils.identical?(seen, path)
 
-        raise Refused, "it does not see #{path}, as it has other files (a container?): install the gem there, and run profiler attach #{own_pid} inside " \
+        raise Refused, "it cannot see #{path}, probably because it runs in a container: install the gem there, and run profiler attach #{own_pid} inside " \
                        "(docker exec, kubectl exec)"
       rescue SystemCallError => e
         raise Refused, "its files cannot be seen (#{e.message})"
@@ -117,7 +117,7 @@ module Profiler
         return "it belongs to #{user}: run this command as #{user} or root (sudo profiler attach #{pid})" unless root || uid == Process.euid
 
         scope = File.read(YAMA).to_i rescue 0 # rubocop:disable Style/RescueModifier
-        return "the kernel lets nobody trace a process (kernel.yama.ptrace_scope=3), until it is started anew" if scope == 3
+        return "the kernel lets no process be traced (kernel.yama.ptrace_scope=3) until it is restarted" if scope == 3
         return "root has no right to trace here: give the container CAP_SYS_PTRACE (docker run --cap-add SYS_PTRACE)" if root
         return "it is not dumpable, so only root can trace it: use sudo" unless File.stat("/proc/#{pid}/mem").uid == uid
         if scope.positive?
@@ -129,26 +129,26 @@ module Profiler
 
       def check_program
         head = File.binread("/proc/#{pid}/exe", 20).to_s
-        raise Refused, "it is a program of 32 bits, and only 64 are supported" if head.getbyte(4) == 1
-        raise Refused, "it is not a program for x86-64, which alone is supported" unless head.unpack1("@18S<") == X86_64
+        raise Refused, "it is a 32-bit program, and only 64-bit programs are supported" if head.getbyte(4) == 1
+        raise Refused, "it is not a program for x86-64: no other processor is supported" unless head.unpack1("@18S<") == X86_64
         raise Refused, "it is in seccomp's strict mode, in which a thread can load nothing" if field("Seccomp").to_i == 1
-        raise Refused, "its threads have shadow stacks, with which it cannot be joined" if field("x86_Thread_features").split.include?("shstk")
+        raise Refused, "its threads have shadow stacks, which are not supported" if field("x86_Thread_features").split.include?("shstk")
       rescue Errno::EACCES, Errno::ENOENT => e
         raise Refused, "its program cannot be read (#{e.message})"
       end
 
       def check_start
         raise NotYet, "it has only just started" if age < MIN_AGE
-        raise NotYet, "Ruby has not started in it, or is ending" unless RUBYS.all? { |number| handles?(number) }
+        raise NotYet, "Ruby is still starting in it, or shutting down" unless RUBYS.all? { |number| handles?(number) }
       end
 
-      # Seconds since its start.
+      # Returns the seconds since its start.
       def age
         ticks = File.binread("/proc/#{pid}/stat").rpartition(")").last.split[19].to_f
         File.read("/proc/uptime").to_f - (ticks / Etc.sysconf(Etc::SC_CLK_TCK))
       end
 
-      # The user's name, or number.
+      # Returns the user's name, or number.
       def user
         Etc.getpwuid(uid).name
       rescue ArgumentError

@@ -7,7 +7,7 @@ module Profiler
     # Decides which process writes the file with the requested name: the first one. Processes that it starts add their pid to
     # the name, so none overwrites another's file.
     #
-    # Under +profiler record+ a small file, the ledger, keeps the first one's pid: in +sh -c "ruby a; ruby b"+ no process could
+    # Under +profiler record+ a small file, the claims file, keeps the first one's pid: in +sh -c "ruby a; ruby b"+ no process could
     # inform the second Ruby of the first. It also lists the written files for +record+, and what each process used. Elsewhere
     # the first process leaves its pid in the environment.
     #
@@ -20,28 +20,28 @@ module Profiler
       # @param env [Hash{String => String}] inherited by child processes
       def initialize(env = ENV)
         @env = env
-        @ledger = env[Settings::LEDGER] unless env[Settings::LEDGER].to_s.empty?
+        @claims = env[Settings::CLAIMS] unless env[Settings::CLAIMS].to_s.empty?
       end
 
       # Returns whether this process is the first, from now on.
       def mine?
-        return @env[Settings::OWNER] == pid || (@env[Settings::OWNER].nil? && take) unless @ledger
+        return @env[Settings::OWNER] == pid || (@env[Settings::OWNER].nil? && take) unless @claims
 
-        @mine = in_ledger { |ledger| owner(ledger) == pid } if @mine.nil?
+        @mine = in_claims { |claims| owner(claims) == pid } if @mine.nil?
         @mine
       end
 
       # Returns whether this process is under +profiler record+.
       def by_command?
-        !@ledger.nil?
+        !@claims.nil?
       end
 
-      # The number of times that this process has called exec.
+      # Returns how often this process has called exec.
       def execs
         @env[Settings::EXECS].to_i
       end
 
-      # Counts one more exec while the block runs, which calls it.
+      # Counts one more exec while the block, which calls it, runs.
       def exec
         before = @env[Settings::EXECS]
         @env[Settings::EXECS] = (execs + 1).to_s
@@ -52,15 +52,15 @@ module Profiler
 
       # Adds a file to the list of +profiler record+.
       def wrote(path)
-        in_ledger { |ledger| append(ledger, "wrote #{path}") } if @ledger
+        in_claims { |claims| append(claims, "wrote #{path}") } if @claims
       end
 
       # Adds the garbage collections of this process to the list of +profiler record+: their number and time, and the objects.
       def used(collections, collecting_ns, objects)
-        in_ledger { |ledger| append(ledger, "used #{collections} #{collecting_ns} #{objects}") } if @ledger
+        in_claims { |claims| append(claims, "used #{collections} #{collecting_ns} #{objects}") } if @claims
       end
 
-      # @param path [String] a ledger
+      # @param path [String] the path of a claims file
       # @return [Array(Array<String>, Array<Array<Integer>>)] the files that were written, and what each process used
       def self.read(path)
         lines = File.readlines(path, chomp: true, mode: "rb")
@@ -80,34 +80,35 @@ module Profiler
         true
       end
 
-      # The owner's pid in the ledger: this process's, if there was none.
-      def owner(ledger)
-        known = ledger.each_line(chomp: true).map { |line| line[/\Aowner (\d+)\z/, 1] }.compact.first
-        append(ledger, "owner #{pid}") unless known
+      # Returns the owner's pid in the claims file. If there was none, this process becomes the owner.
+      def owner(claims)
+        known = claims.each_line(chomp: true).map { |line| line[/\Aowner (\d+)\z/, 1] }.compact.first
+        append(claims, "owner #{pid}") unless known
         known || pid
       end
 
-      def append(ledger, line)
-        ledger.seek(0, IO::SEEK_END)
-        ledger.puts(line)
+      def append(claims, line)
+        claims.seek(0, IO::SEEK_END)
+        claims.puts(line)
       end
 
-      # Some file systems and sandboxes have no locks. Then two processes that start at once may both believe that they are
+      # Locks the file. Some file systems and sandboxes have no locks; two processes that start at the same time may then both believe
+      # that they are
       # first.
-      def lock(ledger)
-        ledger.flock(File::LOCK_EX)
+      def lock(claims)
+        claims.flock(File::LOCK_EX)
       rescue SystemCallError, NotImplementedError
         nil
       end
 
-      # Opens the ledger, but never creates it. Without one the recording is over and the name is used: false.
-      def in_ledger
-        File.open(@ledger, File::RDWR | File::BINARY) do |ledger|
-          lock(ledger)
+      # Opens the claims file, but never creates it. Without one the recording is over and the name is used: false.
+      def in_claims
+        File.open(@claims, File::RDWR | File::BINARY) do |claims|
+          lock(claims)
           # Writing beyond the limit would end the process by SIGXFSZ.
-          raise Errno::EFBIG if ledger.size + LONGEST_LINE > Process.getrlimit(:FSIZE).first
+          raise Errno::EFBIG if claims.size + LONGEST_LINE > Process.getrlimit(:FSIZE).first
 
-          yield ledger
+          yield claims
         end
       rescue SystemCallError
         false

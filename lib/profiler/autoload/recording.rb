@@ -46,7 +46,7 @@ module Profiler
         raise
       end
 
-      # The working directory, with a slash at the end; nil if it was removed.
+      # Returns the working directory, with a slash at the end; nil if it was removed.
       def self.directory
         File.join(Dir.pwd, "").b # whose encoding can be another one than that of a path
       rescue SystemCallError
@@ -74,7 +74,7 @@ module Profiler
 
       # Returns whether this process is a forked child of the one that started the recording.
       def child?
-        !@pid.equal?(Process.pid) # not ==, which an app may have defined anew
+        !@pid.equal?(Process.pid) # not ==, which an app may have redefined
       end
 
       # Stops the session and writes the files; those of a forked child have its pid in the name. A no-op when called again.
@@ -86,7 +86,7 @@ module Profiler
         write(with_end(@session.stop, error)) if @session.running?
       end
 
-      # The end of the process: as {#finish}. Under +profiler record+ the command prints the summary, of all processes.
+      # Finishes at the end of the process. Under +profiler record+ the command prints the summary, of all processes.
       def process_ends(error = nil)
         line = finish(error)
         line unless @claim.by_command?
@@ -156,7 +156,7 @@ module Profiler
         []
       end
 
-      # The app must see the exception of exec itself.
+      # Continues after a failed exec. The app must get the exception of exec itself.
       def after_failed_exec(written, paused)
         written.each { |path| File.delete(path) if File.exist?(path) }
         @session.resume unless paused
@@ -211,7 +211,7 @@ module Profiler
                counted(stats[:samples], "sample"), stats[:dropped], share && ", overhead #{share}", files.join(", "))
       end
 
-      # The advice for a program with too few samples, which has no overhead worth the name.
+      # Returns advice for a program with too few samples, whose overhead is not worth reporting.
       def too_short(profile)
         sentence, interval = Native.too_short(profile) || [] # the assignment would call to_ary of nil, which an app may define
         return sentence unless interval

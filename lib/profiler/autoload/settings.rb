@@ -29,7 +29,7 @@ module Profiler
       TIMELINE = "PROFILER_TIMELINE" # as QUIET: each record is kept with its time
       FIBERS = "PROFILER_FIBERS"     # as QUIET: samples say which fiber they are of
       LABELS = "PROFILER_LABELS"       # on every sample: name=value, with commas between; a comma in a value as \,
-      DURATION = "PROFILER_DURATION"   # seconds, then the files are written and the program goes on
+      DURATION = "PROFILER_DURATION"   # seconds; then the files are written and the program continues
       SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
       START_PAUSED = "PROFILER_START_PAUSED" # as QUIET
       CONTINUOUS = "PROFILER_CONTINUOUS" # as QUIET: a profile for each period, in a directory, which OUT names
@@ -43,16 +43,16 @@ module Profiler
       DUMP_SIGNAL = "PROFILER_DUMP_SIGNAL" # name of a signal that prints a dump on stderr; with CONTROL
       QUIET = "PROFILER_QUIET"         # anything but 0, false and nothing
       # The last three are internal. See {Claim}.
-      LEDGER = "PROFILER_LEDGER"
+      CLAIMS = "PROFILER_CLAIMS"
       OWNER = "PROFILER_OWNER_PID"
       EXECS = "PROFILER_EXECS"
 
       NAMES = [MODE, INTERVAL, FREQUENCY, MAX_OVERHEAD, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
-               START_PAUSED, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, CONTROL, DUMP_SIGNAL, QUIET, LEDGER, OWNER,
+               START_PAUSED, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, CONTROL, DUMP_SIGNAL, QUIET, CLAIMS, OWNER,
                EXECS].freeze
 
       # Variables with paths, which are bytes.
-      PATHS = [OUT, TRIM_PATH, FLIGHT_OUT, CONTROL, LEDGER].freeze
+      PATHS = [OUT, TRIM_PATH, FLIGHT_OUT, CONTROL, CLAIMS].freeze
       private_constant :PATHS
 
       PREFIX = "PROFILER_"
@@ -65,13 +65,13 @@ module Profiler
       # The directory of a continuous session, unless OUT names one.
       DIRECTORY = "profiles"
 
-      # The default name of a file.
+      # Returns the default name of a file.
       def self.default_out(format = nil, time = Time.now)
         format ||= "pprof"
         "profile-#{time.strftime("%Y%m%d-%H%M%S")}.#{FileName::EXTENSIONS.fetch(format, format)}"
       end
 
-      # The value of PROFILER_LABELS for these labels: a comma in one has a backslash before it, and so has a backslash.
+      # Returns the value of PROFILER_LABELS for these labels: commas and backslashes in them are escaped with a backslash.
       #
       # @param labels [Array<String>] each +name=value+
       def self.join_labels(labels)
@@ -156,7 +156,7 @@ module Profiler
 
       # Returns whether only a control socket is wanted.
       def control_only?
-        control? && !@named && [LEDGER, CONTINUOUS, FLIGHT, SIGNAL, DURATION].none? { |name| flag?(name) }
+        control? && !@named && [CLAIMS, CONTINUOUS, FLIGHT, SIGNAL, DURATION].none? { |name| flag?(name) }
       end
 
       # Returns whether the process is profiled continuously: see {Profiler.continuous}.
@@ -198,7 +198,7 @@ module Profiler
         nil
       end
 
-      # Returns a sentence for each variable whose name is almost one of ours, which has no effect and is probably misspelt.
+      # Returns a sentence for each variable whose name is almost that of a setting: it has no effect, and is probably misspelt.
       #
       # @return [Array<String>]
       def misspelt
@@ -211,7 +211,7 @@ module Profiler
 
       private
 
-      # @raise [ArgumentError] for bytes that are no text
+      # @raise [ArgumentError] for bytes that are not text
       def value(name)
         it = @env[name]
         return if it.nil? || it.empty?
@@ -224,7 +224,7 @@ module Profiler
       # Refuses variables that need a recording, which an always-on session does not have.
       def demand_no_recording(variable, *more)
         wrong = [DURATION, START_PAUSED, *more].find { |name| flag?(name) }
-        wrong = "profiler record" if value(LEDGER)
+        wrong = "profiler record" if value(CLAIMS)
         raise ArgumentError, "#{wrong} cannot be used with #{variable}" if wrong
       end
 
@@ -242,7 +242,7 @@ module Profiler
         ![nil, "", "0", "false"].include?(@env[name])
       end
 
-      # Paths are bytes: split would refuse those that are no text in the locale's encoding.
+      # Paths are bytes: split would refuse bytes that are not text in the locale's encoding.
       def pieces(paths, separator)
         paths.b.split(separator).map { |path| path.force_encoding(paths.encoding) }
       end

@@ -92,7 +92,7 @@ module Profiler
         candidates.max_by(FILES) { |_, lines| lines.sum { |_, it| it[:self] } }.to_h
       end
 
-      # A name can look like a file's: Foo.rb is as valid a method as Foo.bar.
+      # Returns the functions with that name. It can look like a file: Foo.rb is as valid a method as Foo.bar.
       def of_method(profile, name)
         return {} unless Native.functions(profile).any? { |it| it[0] == name }
 

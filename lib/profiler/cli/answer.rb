@@ -14,7 +14,7 @@ module Profiler
 
       # Describes the number of samples, or of objects if no time was sampled.
       #
-      # @param stats [Hash{Symbol => Integer}] those of {Profile#stats}
+      # @param stats [Hash{Symbol => Integer}] {Profile#stats}
       # @return [String]
       def self.taken(stats)
         number = ->(name) { Native.amount("samples", stats[name]) }
@@ -103,7 +103,7 @@ module Profiler
         ["#{line}#{quality}", next_step(width)]
       end
 
-      # The facts on the profile behind its name, from long to short.
+      # Returns the facts that follow the profile's name, from the longest form to the shortest.
       def qualities
         stats = @profile.stats
         lost = ", #{number(stats[:dropped])} dropped" if stats[:dropped].positive?

@@ -5,11 +5,11 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler attach PID+: joins a process that has not loaded the profiler.
+    # +profiler attach PID+: attaches to a process that has not loaded the profiler.
     class Attach < Command
       include Attaching
 
-      SUMMARY = "Joins a running Ruby process that was not prepared (experimental)."
+      SUMMARY = "Attaches to a Ruby process that has not loaded profiler (experimental)."
       USAGE = "attach [options] PID"
       EXAMPLES = <<~TEXT
         profiler attach 4711
@@ -33,15 +33,8 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("--wait SECONDS", "give up, and withdraw the request, after so long (default 10)") { |text| @options[:patience] = seconds(text) }
+        parser.on("--wait SECONDS", "give up after SECONDS, and withdraw the request (default 10)") { |text| @options[:patience] = seconds("--wait", text, SECONDS) }
         parser.on("--json", "print JSON: pid, seconds, stopped_ns (each stop of one thread)") { @json = true }
-      end
-
-      def seconds(text)
-        number = Float(text, exception: false)
-        return number if number && SECONDS.cover?(number)
-
-        raise UsageError, "--wait #{text.inspect} is not a number of seconds from #{SECONDS.begin} to #{SECONDS.end}"
       end
 
       def call(arguments)
@@ -61,12 +54,12 @@ module Profiler
       def reached(pid)
         Control::Client.of(pid.to_s).close
       rescue Control::Client::Failed => e
-        raise Failure, "process #{pid} was joined, but its socket cannot be reached: #{e.message}"
+        raise Failure, "attached to process #{pid}, but its socket cannot be reached: #{e.message}"
       end
 
       def sentence(pid, joined)
         stop = joined.stops.max.to_i / 1e6
-        "joined process #{pid} in #{milliseconds(joined.seconds)} (a thread was stopped for #{stop.round(2)} ms): profiler dump #{pid}; profiler detach #{pid}"
+        "attached to process #{pid} in #{milliseconds(joined.seconds)} (a thread was stopped for #{stop.round(2)} ms): profiler dump #{pid}; profiler detach #{pid}"
       end
     end
   end

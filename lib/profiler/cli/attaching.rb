@@ -9,10 +9,10 @@ module Profiler
       private
 
       def attach_option(parser)
-        parser.on("--attach", "join the process first, if it has no control socket (experimental)") { @attach = true }
+        parser.on("--attach", "attach to the process first, if it has no control socket (experimental)") { @attach = true }
       end
 
-      # The client of a process, which is joined before if that is requested.
+      # Returns the client of a process. Attaches to the process before, if that is requested.
       #
       # @param process [String] a pid or the path of a socket
       # @return [Control::Client]
@@ -23,7 +23,7 @@ module Profiler
         raise if !@attach || !process.match?(/\A[1-9]\d{0,9}\z/)
 
         joined = join(Integer(process, 10))
-        CLI.complain("joined process #{process} in #{milliseconds(joined.seconds)}; profiler detach #{process} leaves it")
+        CLI.complain("attached to process #{process} in #{milliseconds(joined.seconds)}; to detach: profiler detach #{process}")
         Control::Client.of(process)
       end
 

@@ -26,7 +26,7 @@ module Profiler
 
       private
 
-      # The baseline is read first, as a command can take long.
+      # Runs the command. The baseline is read first, as the command can take long.
       def call(command)
         if @baseline
           load_profiler

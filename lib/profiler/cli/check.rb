@@ -43,7 +43,7 @@ module Profiler
 
       def define(parser)
         parser.on("--max LIMIT", "limit for a function: 'METHOD: 5%', 'METHOD: 200ms' or '/RE/: 1%'; may be repeated") { |text| @limits << Limit.new(text) }
-        parser.on("--baseline FILES", "profiles, separated by commas, than which no function may be slower") { |text| @baseline = text }
+        parser.on("--baseline FILES", "profiles to compare with, separated by commas; fails if a function is slower") { |text| @baseline = text }
         parser.on("--tolerance SHARE", "allowed growth over the baseline (default 5%)") { |text| @tolerance = text }
         parser.on("--strict", "also fail if a --max matches no function of the profiles, or if a recorded run failed") { @strict = true }
         filter_options(parser)

@@ -2,13 +2,13 @@
 
 module Profiler
   module CLI
-    # Runs a command as if its parent had started it: it gets our signals, and its exit status becomes ours.
+    # Runs a command as if the caller of this process had started it: signals are forwarded to it, and its exit status becomes ours.
     class ChildProcess
       SIGNALS = %w[INT TERM HUP QUIT USR1 USR2 CONT].freeze
       # The signals that a terminal's keys send to all processes in the foreground, so the command has received them already.
       FROM_KEYS = %w[INT QUIT].freeze
-      # The signals that end a process. +timeout+ sends them to us and to our group, so we receive them twice, and the command has one already.
-      # Three at once are more than Ruby can take before it runs blocks of +at_exit+.
+      # The signals that end a process. +timeout+ sends them to us and to our group, so we receive them twice, and the command has
+      # one already. Three at once are more than Ruby can take before it runs blocks of +at_exit+.
       ENDS = %w[INT TERM HUP QUIT].freeze
       # Seconds in which another signal of the same kind is the same one.
       ONE_END = 0.5
@@ -78,7 +78,7 @@ module Profiler
         end
       end
 
-      # From here on the command may handle signals that it inherited as ignored, as Puma does.
+      # Forwards signals that the command inherited as ignored from now on, as it may handle them, like Puma.
       def forward_ignored(before)
         before.each { |signal, handler| handle(signal) if handler == "IGNORE" }
       end

@@ -15,7 +15,7 @@ module Profiler
       private_constant :HARMFUL
 
       class << self
-        # The command's line in the list of commands.
+        # Returns the command's line in the list of commands.
         def summary
           self::SUMMARY
         end
@@ -77,7 +77,19 @@ module Profiler
         end
       end
 
-      # Lines of shell, then paragraphs, which may fill the terminal.
+      # Parses the seconds of an option.
+      #
+      # @param allowed [Range]
+      # @return [Float]
+      # @raise [UsageError]
+      def seconds(option, text, allowed)
+        number = Float(text, exception: false)
+        return number if number && allowed.cover?(number)
+
+        raise UsageError, "#{option} #{text.inspect} is not a number of seconds from #{allowed.begin} to #{allowed.end}"
+      end
+
+      # Adds the examples: lines of shell, then paragraphs, which may fill the terminal.
       def examples(parser)
         lines, *notes = self.class::EXAMPLES.split("\n\n")
         parser.separator("\nExamples:")
@@ -85,7 +97,7 @@ module Profiler
         notes.each { |note| parser.separator("\n  #{note.chomp.tr("\n", " ")}") }
       end
 
-      # OptionParser's own messages have two lines in some Rubies, and do not name the command.
+      # Returns a message for a wrong option. OptionParser's own have two lines in some Rubies, and do not name the command.
       def problem(error)
         option, value = error.args
         case error
@@ -110,7 +122,7 @@ module Profiler
       # Escapes characters that JSON allows and a terminal should not get: controls beyond ASCII, and changes of text direction.
       def harmless(json) = json.gsub(HARMFUL) { |it| format("\\u%04x", it.ord) }
 
-      # The value with all strings as text, as a path is bytes, and null for a number that JSON cannot have.
+      # Returns the value with all strings as text, as a path is bytes, and null for a number that JSON cannot have.
       def textual(value)
         case value
         when Float then value.finite? ? value : nil

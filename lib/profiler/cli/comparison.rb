@@ -21,7 +21,7 @@ module Profiler
         Native.diff_page(@before, @after, { type: type, title: title, before: before, after: after })
       end
 
-      # @param file [String] a new file; readable by its owner alone
+      # @param file [String] a new file; readable only by its owner
       def write(file, type: nil)
         page = page(type: type)
         File.open(file, "wbx", 0o600) { |it| it.write(page) }

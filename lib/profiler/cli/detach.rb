@@ -5,9 +5,9 @@ require_relative "command"
 
 module Profiler
   module CLI
-    # +profiler detach PID+: leaves a process that was joined.
+    # +profiler detach PID+: undoes +profiler attach+.
     class Detach < Command
-      SUMMARY = "Leaves a process that profiler attach joined."
+      SUMMARY = "Detaches from a running process, after profiler attach."
       USAGE = "detach PID"
       EXAMPLES = <<~TEXT
         profiler detach 4711
@@ -15,7 +15,7 @@ module Profiler
         Sessions that were started over the socket are discarded. Nothing of the profiler runs or listens in the process
         afterwards; its code stays loaded. Children that the process has forked since have sockets of their own.
       TEXT
-      # The seconds in which the process has to leave.
+      # The seconds in which the process has to close its socket.
       PATIENCE = 10
       private_constant :PATIENCE
 
@@ -29,7 +29,7 @@ module Profiler
         path = client.path
         client.close
         wait(path)
-        puts "left process #{arguments.first}"
+        puts "detached from process #{arguments.first}"
         0
       rescue Control::Client::Failed => e
         raise Failure, e.message

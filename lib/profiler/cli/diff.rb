@@ -93,7 +93,7 @@ module Profiler
           **found, changes: rows }
       end
 
-      # Checked before the work.
+      # Returns the file for the picture, which is checked before the work begins.
       def picture_file
         raise UsageError, "--out #{@out} does not end in .svg or .html" unless @out.end_with?(".svg", ".html")
 

@@ -6,7 +6,8 @@ require_relative "../store/directory"
 module Profiler
   module CLI
     # The page of a directory of a continuous session: an index of how busy each process was in each period, and the profiles of
-    # all periods. Of one process and day, they have at most {MAX_CHARACTERS} characters: else the profiles of several periods are merged.
+    # all periods. The profiles of one process and day have at most {MAX_CHARACTERS} characters: if they had more, those of several
+    # periods are merged.
     class DirectoryPage
       MAX_CHARACTERS = 10_000_000
       # Lengths of one profile in the page, in seconds, which are tried one after the other; nil leaves each file as it is.
@@ -52,7 +53,7 @@ module Profiler
         end
       end
 
-      # @param file [String] a new one, readable by its owner alone
+      # @param file [String] a new one, readable only by its owner
       def write(file)
         index = { version: VERSION, title: @title, periods: { type: @kind, processes: processes, parts: parts } }
         page = Native.page_of_periods(JSON.generate(index), @parts.map { |_, it| [it.file, it.facts] })

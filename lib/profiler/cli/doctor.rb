@@ -10,7 +10,7 @@ module Profiler
     class Doctor < Command
       include Color
 
-      SUMMARY = "Checks if this Ruby can be profiled, how finely, with what overhead."
+      SUMMARY = "Checks whether this Ruby can be profiled, how finely and at what overhead."
       USAGE = "doctor [options]"
       EXAMPLES = <<~TEXT
         profiler doctor

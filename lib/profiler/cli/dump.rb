@@ -10,7 +10,7 @@ module Profiler
     class Dump < Command
       include Attaching
 
-      SUMMARY = "Prints where each thread of a process is, even of one that hangs."
+      SUMMARY = "Prints where each thread of a process is, even if the process hangs."
       USAGE = "dump [options] PID"
       EXAMPLES = <<~TEXT
         profiler dump 4711
@@ -37,15 +37,8 @@ module Profiler
       def define(parser)
         attach_option(parser)
         parser.on("--json", "print JSON, one line per dump: pid, program, ruby, at, named, notes, threads; times are nanoseconds") { @json = true }
-        parser.on("--outside", "ask the kernel alone, not the process: of any program, also one that answers nothing") { @outside = true }
-        parser.on("--watch SECONDS", "repeat every SECONDS, until the process ends") { |text| @pause = pause(text) }
-      end
-
-      def pause(text)
-        seconds = Float(text, exception: false)
-        return seconds if seconds && PAUSES.cover?(seconds)
-
-        raise UsageError, "--watch #{text.inspect} is not a number of seconds from #{PAUSES.begin} to #{PAUSES.end}"
+        parser.on("--outside", "ask only the kernel, not the process: works for any program, even one that hangs") { @outside = true }
+        parser.on("--watch SECONDS", "repeat every SECONDS, until the process ends") { |text| @pause = seconds("--watch", text, PAUSES) }
       end
 
       def call(arguments)
@@ -63,7 +56,7 @@ module Profiler
 
       def outside(process)
         require_relative "../outside"
-        raise UsageError, "--outside prints one dump: --watch and --attach do not go with it" if @pause || @attach
+        raise UsageError, "--outside prints one dump, and cannot be combined with --watch or --attach" if @pause || @attach
 
         pid = Integer(process, 10, exception: false)
         raise UsageError, "--outside needs a process id, not #{process.inspect}" unless pid&.positive?

@@ -4,7 +4,8 @@ module Profiler
   module CLI
     # Encodings of arguments, paths and messages. Names in profiles are UTF-8 in any locale, and a path is bytes.
     module Encodings
-      # An argument as UTF-8, whatever the locale says. What is none is binary, as the parser of options refuses text that is invalid.
+      # Returns an argument as UTF-8, whatever the locale is. An argument that is not valid UTF-8 becomes binary, as the parser of
+      # options refuses invalid text.
       #
       # @param bytes [String]
       # @return [String]
@@ -13,8 +14,8 @@ module Profiler
         text.valid_encoding? ? text : text.b
       end
 
-      # The text of an argument or a path: UTF-8, or else of the locale. Bytes that stand for no character become U+FFFD, as in the
-      # names of a profile.
+      # Returns the text of an argument or a path: read as UTF-8, or in the encoding of the locale if it is not valid UTF-8. Bytes that
+      # stand for no character become U+FFFD, as in the names of a profile.
       #
       # @param bytes [String]
       # @return [String] valid UTF-8
@@ -25,13 +26,13 @@ module Profiler
         bytes.dup.force_encoding(Encoding.find("locale")).encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
       end
 
-      # A path in the encoding of the working directory's, or Ruby would refuse to join or to compare the two.
+      # Returns a path in the encoding of the working directory's path. Otherwise Ruby would refuse to join or to compare the two.
       #
       # @param bytes [String]
       # @return [String]
       def path(bytes) = bytes.dup.force_encoding(Encoding.find("filesystem"))
 
-      # The files of one side of a comparison: a name that exists, or several with commas between.
+      # Returns the files of one side of a comparison: one name that exists, or several separated by commas.
       #
       # @param bytes [String]
       # @return [Array<String>]

@@ -87,7 +87,7 @@ module Profiler
         print_json(file: path, format: format, bytes: File.size(path), samples: profile.stats[:samples], totals: profile.totals) if @json
       end
 
-      # The page may be sent, so the command says of which files it has the text.
+      # Lists the files whose text is in the page, as the page may be sent to other people.
       def list_sources(profile)
         return unless profile.sources
 

@@ -32,7 +32,7 @@ module Profiler
         without_terminal
       end
 
-      # A sentence in lines that fit a terminal; whole for programs.
+      # Returns a sentence in lines that fit a terminal; in one line if the output is not a terminal.
       #
       # @return [Array<String>]
       def broken(line)
@@ -54,7 +54,7 @@ module Profiler
         [line[0, head].rstrip, *wrapped("#{" " * indent}#{line[head..-1].lstrip}", width)]
       end
 
-      # A name or a path that fits into so many columns, cut in its middle.
+      # Returns a name or a path that fits into +columns+, shortened in its middle.
       def fit(text, columns)
         columns = [columns, MIN_NAME_COLUMNS].max
         return text if text.size <= columns

@@ -19,8 +19,8 @@ module Profiler
         profiler memory --owners --since before.json 4711
         profiler memory --why Session 4711
 
-        Without --owners, the process is not stopped. With it, garbage is collected, and a copy of the process finds who has each
-        block of malloc: a class, a library, or nobody, which is a leak of C code. profiler ps lists the processes.
+        Without --owners, the process is not stopped. With it, the process collects garbage and is copied, and the copy finds the
+        owner of each malloc block: a class, a library, or nobody (a leak in C code). profiler ps lists the processes.
       TEXT
 
       def initialize
@@ -71,7 +71,7 @@ module Profiler
         raise Failure, "#{path}: #{e.message}"
       end
 
-      # Both are made of what another process says.
+      # Prints a result without harmful characters, as it is from another process.
       def print_it(result) = puts(@json ? harmless(result.to_json) : Control::Client.harmless(result.to_s))
     end
   end

@@ -85,7 +85,7 @@ module Profiler
         raise Failure, "#{path}: #{e.message}"
       end
 
-      # The name of the sample type that is shown.
+      # Returns the name of the sample type that is shown.
       def type_of(profile)
         @type || Native.default_type(profile)
       end
@@ -108,7 +108,7 @@ module Profiler
         text.empty? ? "(no name)" : text
       end
 
-      # The file that is named, or else the newest profile here.
+      # Returns the named file, or else the newest profile in the working directory.
       def one_file(arguments)
         return newest_file if arguments.empty?
         return arguments.first if arguments.size == 1
@@ -116,7 +116,7 @@ module Profiler
         raise UsageError, "expected one file, not #{arguments.size}: #{arguments.map { |it| CLI.text(it) }.join(" ")} (usage: profiler #{self.class::USAGE})"
       end
 
-      # The newest profile in the working directory; a line on stderr says which.
+      # Returns the newest profile in the working directory, and names it on stderr.
       def newest_file
         path = Dir.glob("*.pb.gz").select { |it| File.file?(it) }.max_by { |it| File.mtime(it) }
         raise UsageError, "no FILE given, and there is no .pb.gz in this directory (usage: profiler #{self.class::USAGE})" unless path
@@ -133,7 +133,7 @@ module Profiler
         @full_paths ? text : super
       end
 
-      # @return [Array<Profile>] of {Encodings#files}, each a run of one side
+      # @return [Array<Profile>] the profiles of {Encodings#files}, each a run of one side
       def runs(text)
         files = CLI.files(text)
         raise UsageError, "#{text.inspect} names no file" if files.empty?
@@ -141,12 +141,12 @@ module Profiler
         Progress.new.each("reading", files) { |path| read_filtered(path) }
       end
 
-      # Options of the comparison of two sides.
+      # Returns the options of the comparison of two sides.
       def diff_options
         { total: @sort == :total, absolute: @absolute ? true : false, terminal: $stdout.tty?, **table_options }
       end
 
-      # Options of the tables that the extension prints.
+      # Returns the options of the tables that the extension prints.
       def table_options = { type: @type, columns: columns, full_paths: @full_paths, color: @colored }.compact
 
       # Parses the value of +--limit+.

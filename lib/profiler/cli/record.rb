@@ -76,7 +76,7 @@ module Profiler
 
       private
 
-      # The rest is the command, with its own options.
+      # Returns false: what follows the options is the command, with options of its own.
       def options_anywhere?
         false
       end
@@ -139,7 +139,7 @@ module Profiler
         FileUtils.rm_rf(directory) if directory
       end
 
-      # If the system's directory for temporary files is full, creates one beside the profile.
+      # Creates a temporary directory: beside the profile if the system's own is full.
       def own_directory
         reasons = [nil, *@paths.map { |it| File.dirname(it) }].uniq.map do |place|
           directory = Dir.mktmpdir(place ? ".profiler-record-" : "profiler-record-", place)
@@ -157,7 +157,7 @@ module Profiler
         @unkept = File.join(directory, "it.pb.gz") if @paths.empty? || unreadable?
         @env[Settings::OUT] = [*@paths, *@unkept].join("\n")
         check
-        record(File.join(directory, "ledger"), command)
+        record(File.join(directory, "claims"), command)
       end
 
       # Returns whether no file could be read again, as the findings need it.
@@ -165,7 +165,7 @@ module Profiler
         !@env[Settings::QUIET] && !@env[Settings::FORMAT] && readable(@paths).empty?
       end
 
-      # The files that hold all of a profile.
+      # Returns the files in profiler's own format, which lose nothing of a profile.
       def readable(paths)
         format = @env[Settings::FORMAT]
         paths.select { |it| (format || format_of(it)) == "pprof" }
@@ -196,28 +196,28 @@ module Profiler
         raise Failure, e.message
       end
 
-      # @param ledger [String] see {Autoload::Claim}
-      def record(ledger, command)
-        File.write(ledger, "", perm: 0o600)
+      # @param claims [String] the path of a file, see {Autoload::Claim}
+      def record(claims, command)
+        File.write(claims, "", perm: 0o600)
         began = Clock.now
-        status = ChildProcess.new(environment(ledger), command).run
+        status = ChildProcess.new(environment(claims), command).run
         took = Clock.now - began
-        written, used = Autoload::Claim.read(ledger)
+        written, used = Autoload::Claim.read(claims)
         end_with(took, written.uniq, used, command, status)
         ChildProcess.exit_status(status)
       end
 
-      def environment(ledger)
+      def environment(claims)
         lib = File.expand_path("../..", __dir__)
         @env.merge(
-          Settings::LEDGER => ledger,
+          Settings::CLAIMS => claims,
           "RUBYOPT" => ["-rprofiler/autoload", ENV["RUBYOPT"]].compact.join(" ").strip,
           # RUBYLIB also works for a program under Bundler whose Gemfile does not contain this gem.
           "RUBYLIB" => [lib, ENV["RUBYLIB"]].compact.reject(&:empty?).join(File::PATH_SEPARATOR)
         )
       end
 
-      # Records a process that runs already. Its session ends with this command, however that ends.
+      # Records a process that is already running. The session ends when this command ends, for whatever reason.
       def record_process(command)
         raise UsageError, "pass a command or --pid, not both: #{command.join(" ")} (usage: profiler #{self.class::USAGE})" unless command.empty?
 

@@ -26,7 +26,7 @@ module Profiler
         client&.close
       end
 
-      # The one process that is named.
+      # Returns the process that is named; exactly one is allowed.
       def one_process(arguments)
         return arguments.first if arguments.size == 1
 

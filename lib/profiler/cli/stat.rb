@@ -24,7 +24,7 @@ module Profiler
         parser.on("--output FILE", "write the summary to FILE instead of stderr, where the command may print too") { |file| @answer_file = non_empty("--output", file) }
       end
 
-      # The file is opened first, so that errors are reported before the program runs.
+      # Runs the command. The file is opened first, so that errors are reported before the program runs.
       def call(command)
         @answer_io = open_answer if @answer_file
         super

@@ -55,18 +55,11 @@ module Profiler
         type_option(parser)
         parser.on("--total", "sort by total weight, which includes callees") { @total = true }
         parser.on("--by ROWS", "what the rows are: methods (default), lines, thread, state, class, or a label") { |by| @by = non_empty("--by", by) }
-        parser.on("--window SECONDS", "seconds that a screen covers (default 1)") { |text| @window = window(text) }
+        parser.on("--window SECONDS", "seconds that a screen covers (default 1)") { |text| @window = seconds("--window", text, WINDOWS) }
         parser.on("--once", "print one window and exit") { @once = true }
         attach_option(parser)
         parser.on("--json", "with --once, print JSON: pid, seconds, type, total, rows") { @json = true }
         color_option(parser)
-      end
-
-      def window(text)
-        seconds = Float(text, exception: false)
-        return seconds if seconds && WINDOWS.cover?(seconds)
-
-        raise UsageError, "--window #{text.inspect} is not a number of seconds from #{WINDOWS.begin} to #{WINDOWS.end}"
       end
 
       def call(arguments)

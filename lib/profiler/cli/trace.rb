@@ -27,7 +27,7 @@ module Profiler
         function such as IO#write: then each call of any C function takes some 0.05 us longer. profiler ps lists the processes.
 
         A * stands for any characters: each such method that the class itself defines is traced, and has a line of its own in the
-        result. All of them together may take --max-overhead; --limit is for each.
+        result. --max-overhead applies to all of them together, and --limit to each.
 
         With --args, --return, --show, --lines, --save or --when, it also prints a line for each call, at most 100 a second. Values are shown
         as their classes and sizes, unless --show names them. A condition compares ms, running_ms, waiting_ms, gvl_ms, gc_ms,
@@ -50,35 +50,28 @@ module Profiler
       private
 
       def define(parser)
-        parser.on("--for SECONDS", "end after so many seconds") { |text| @seconds = seconds(text) }
-        parser.on("--limit CALLS", "end after so many calls, of each method") { |text| @options[:limit] = calls(text) }
-        parser.on("--max-overhead SHARE", "end when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
+        parser.on("--for SECONDS", "stop after SECONDS") { |text| @seconds = seconds("--for", text, SECONDS) }
+        parser.on("--limit CALLS", "stop after CALLS calls of each method") { |text| @options[:limit] = calls(text) }
+        parser.on("--max-overhead SHARE", "stop when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
         parser.on("--args", "print a line for each call, with its arguments") { @options[:args] = true }
         parser.on("--return", "print a line for each call, with what it returned") { @options[:returns] = true }
         parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result; of instance variables: @name") { |names| @options[:show] = names }
         parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
         parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
-        parser.on("--save", "have the flight recorder of the process save its minutes for each of these calls") { @options[:save] = true }
+        parser.on("--save", "make the flight recorder of the process save a file for each of these calls") { @options[:save] = true }
         attach_option(parser)
         parser.on("--json", "print JSON; times are nanoseconds") { @json = true }
-      end
-
-      def seconds(text)
-        number = Float(text, exception: false)
-        return number if number && SECONDS.cover?(number)
-
-        raise UsageError, "--for: #{text.inspect} is not a number of seconds from #{SECONDS.begin} to #{SECONDS.end}"
       end
 
       def calls(text)
         number = Integer(text, 10, exception: false)
         return number if number&.positive?
 
-        raise UsageError, "--limit: #{text.inspect} is not a number of calls"
+        raise UsageError, "--limit #{text.inspect} is not a number of calls"
       end
 
       def share(text)
-        Float(text, exception: false) or raise UsageError, "--max-overhead: #{text.inspect} is not a share of a core, such as 0.05"
+        Float(text, exception: false) or raise UsageError, "--max-overhead #{text.inspect} is not a share of a core, such as 0.05"
       end
 
       def call(arguments)

@@ -107,7 +107,7 @@ module Profiler
       end
 
       # @param pid [Integer]
-      # @return [Array<String>] those of a process of that number
+      # @return [Array<String>] those of the process with this number
       def sockets_of(pid)
         sockets.select { |it| File.basename(it).b.match?(/\A#{pid}[-.]/) }
       end
@@ -116,7 +116,7 @@ module Profiler
 
       def prepare
         make(@path, 0o700)
-        raise Error, "#{@path} is not a directory of this user alone, so it can have no control socket (its mode must be 0700)" unless private?
+        raise Error, "#{@path} is not a private directory of this user, so it can have no control socket (its mode must be 0700)" unless private?
       end
 
       # Creates the directory and its parents.

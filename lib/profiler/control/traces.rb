@@ -92,7 +92,7 @@ module Profiler
       end
 
       def find(request)
-        @running[request[:trace]] or raise ArgumentError, "trace: #{request[:trace].inspect} is not one that runs"
+        @running[request[:trace]] or raise ArgumentError, "trace: #{request[:trace].inspect} is not a running trace"
       end
     end
   end

@@ -91,7 +91,7 @@ module Profiler
           end&.to_s
         end
 
-        # A constant that is deprecated would be reported as used.
+        # Returns the value of a constant, without the warning that Ruby prints for a deprecated one.
         def constant(holder, name)
           warned = Warning[:deprecated]
           Warning[:deprecated] = false
@@ -151,7 +151,7 @@ module Profiler
           nil
         end
 
-        # What can refer to others without a name.
+        # Describes a reference without a name, by the kind of its holder.
         def kind(holder)
           case holder
           when Thread then ["local variable of", place(Thread.instance_method(:backtrace).bind_call(holder))].compact.join(" ")

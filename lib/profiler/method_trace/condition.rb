@@ -117,7 +117,7 @@ module Profiler
 
         @tokens.shift
         kind, literal = @tokens.shift
-        refuse("#{name} is compared with #{literal.nil? && kind != :literal ? "nothing" : literal.inspect}, which is no number or text") unless kind == :literal
+        refuse("#{name} is compared with #{literal.nil? && kind != :literal ? "nothing" : literal.inspect}, which is neither a number nor text") unless kind == :literal
         [:compare, name, COMPARISONS.fetch(sign), literal]
       end
 
@@ -146,7 +146,7 @@ module Profiler
         end
       end
 
-      # The value as an object of Ruby's own classes, which can be compared without calling anything of the app; a new object
+      # Returns the value as an object of Ruby's own classes, which can be compared without calling anything of the app; a new object
       # for all others, which is unequal to everything.
       def plain(value, literal)
         case value

@@ -146,7 +146,7 @@ module Profiler
 
       def cpu_clock = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
 
-      # The lines of the method's file, as it is now.
+      # Returns the lines of the method's file, as it is now.
       def source
         path = @target.path
         return [] unless path && File.file?(path) && File.size(path) <= LARGEST

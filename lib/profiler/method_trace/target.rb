@@ -73,7 +73,7 @@ module Profiler
           match[:kind] == "." ? SINGLETON.bind_call(owner) : owner
         end
 
-        # The value, or its class where the app decides how it looks.
+        # Returns the value, or its class if code of the app decides how the value looks.
         def described(value)
           case value
           when nil, true, false, Symbol, Integer, Float then value.inspect

@@ -74,7 +74,7 @@ module Profiler
 
       private
 
-      # What the app hides in its logs.
+      # Returns the filters of values that the app hides in its logs.
       def filters
         app = defined?(::Rails.application) && ::Rails.application
         list = app ? app.config.filter_parameters : []

@@ -45,7 +45,7 @@ module Profiler
       def call(stream)
         @recording.inside { @body.call(stream) }
         Hijack.until_closed(stream, &@finish)
-      rescue Exception # rubocop:disable Lint/RescueException -- whatever it is goes on
+      rescue Exception # rubocop:disable Lint/RescueException -- it is raised again
         @finish.call
         raise
       end

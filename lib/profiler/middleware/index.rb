@@ -27,11 +27,11 @@ module Profiler
 
       # The facts of a kept profile, as Strings. +seconds+ is a Float or nil.
       Row = Struct.new(:time, :work, :status, :seconds, :reason, :finding, :place, keyword_init: true)
-      # The row of what no profile could be read from, or was read so far.
+      # The row of a file that contains no readable profile, or was not read yet.
       NONE = Row.new.freeze
       private_constant :NONE
 
-      # What a client chose: a column to sort by, the work and the reason of the rows, and two profiles to compare.
+      # The choices of a client: a column to sort by, the work and the reason of the rows, and two profiles to compare.
       Choice = Struct.new(:sort, :work, :reason, :before, :after, keyword_init: true) do
         # @param query [String, nil] as in the address
         def self.of(query)
@@ -102,7 +102,7 @@ module Profiler
                 place: finding && [short(finding[:path]), finding[:line]].compact.join(":")).freeze
       end
 
-      # The path below the working directory.
+      # Returns the path relative to the working directory.
       def short(path)
         path&.delete_prefix("#{Dir.pwd}/")
       rescue SystemCallError

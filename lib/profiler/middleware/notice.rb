@@ -96,10 +96,10 @@ module Profiler
           %(<a href="#{Html.escape(link)}" rel="nofollow noreferrer"><font color="#0b62c4">Profile of this request: #{(seconds * 1000).round} ms</font></a></table>\n)
       end
 
-      # The address below the host. It has one slash in front, as two would be another host.
+      # Returns the address below the host. It begins with one slash, as two would lead to another host.
       def link(path, id) = "#{text(path).sub(%r{\A/*}, "/")}?#{@parameter}=#{id}"
 
-      # Text of a client, without what could end a line or a link.
+      # Returns text from a client, without characters that could end a line or a link.
       def text(path)
         path.b.gsub(PLAIN) { |byte| format("%%%02X", byte.ord) }.force_encoding(Encoding::UTF_8)
       end

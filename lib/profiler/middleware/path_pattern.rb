@@ -16,7 +16,7 @@ module Profiler
       # @return [String]
       def self.of(path) = path.gsub(ID, ":id")[0, LONGEST]
 
-      # A path, or a part of one, as valid text: a client can send any bytes.
+      # Returns a path, or a part of one, as valid text: a client can send any bytes.
       #
       # @param path [String]
       # @return [String] in UTF-8, or in ASCII

@@ -5,7 +5,7 @@ require_relative "../nearest"
 module Profiler
   class Middleware
     # Parses the profile options of a request: +?profile=wall+, or the header <tt>X-Profile: mode=cpu,wall;interval=500</tt>.
-    # Both have the same syntax; a mode alone is short for <tt>mode=</tt>.
+    # Both have the same syntax; only a mode is short for <tt>mode=</tt>.
     class RequestParser
       HEADER = "HTTP_X_PROFILE"
       MODES = %w[cpu wall allocations object heap retained].freeze
@@ -58,7 +58,7 @@ module Profiler
 
       private
 
-      # Whether it begins with a mode, a misspelt one included.
+      # Returns whether it begins with a mode, even a misspelt one.
       def mode_meant?(options_text)
         return true if options_text.start_with?("mode=")
 

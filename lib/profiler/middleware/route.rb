@@ -28,7 +28,7 @@ module Profiler
       end
 
       # @param env [Hash] of a request that begins
-      # @param path [String] of {Route.path}
+      # @param path [String] the result of {Route.path}
       # @return [Hash{Symbol => String}]
       def early_labels(env, path)
         place = place(env, path)
@@ -54,7 +54,7 @@ module Profiler
       # @param path [String] as it was when the request began
       # @param early [Hash] the labels with which it began
       # @param status [Integer, String, nil]
-      # @return [Hash{Symbol => String}, nil] as {labels}, with the endpoint that its samples have
+      # @return [Hash{Symbol => String}, nil] the labels of {labels}, with the endpoint that its samples have
       def learn(env, path, early, status)
         Callback.call(@losses) do
           route = route(env)
@@ -123,7 +123,7 @@ module Profiler
         env["action_dispatch.route_uri_pattern"] || (sinatra && sinatra.split(" ", 2).last) || Route.of_grape(env)
       end
 
-      # +users#show+ of Rails, as far as it exists, or the method and the route.
+      # Returns +users#show+ for an action of Rails that exists, or else the method and the route.
       def endpoint(env, route)
         action(env) || (route && "#{method_of(env)} #{route}")
       end

@@ -40,7 +40,7 @@ module Profiler
         raise Recording::Refused, "Choose one profile before and one after" unless names.all?
 
         kept = @policy.list
-        before, after = names.map { |name| (@policy.read(name) if kept.include?(name)) or raise Recording::Refused, "#{name} is not kept any more" }
+        before, after = names.map { |name| (@policy.read(name) if kept.include?(name)) or raise Recording::Refused, "#{name} is no longer kept" }
         title = [before, after].map { |profile| title_of(**profile.meta[:metadata].transform_keys(&:to_sym)) }.join(" \u2192 ")
         whole(Native.diff_page([before], [after], { title: title, before: [names[0]], after: [names[1]] }))
       rescue FormatError, ArgumentError, SystemCallError => e

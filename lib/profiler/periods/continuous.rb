@@ -22,7 +22,7 @@ module Profiler
     PATIENCE = Ends::PATIENCE
 
     class << self
-      # The one that runs in this process.
+      # Returns the continuous session that runs in this process.
       #
       # @return [Continuous, nil]
       def current = Always.find(self)
@@ -55,7 +55,7 @@ module Profiler
       @periods = Periods.new(self, "continuous", period, options)
     end
 
-    # The number of profiles that were delivered in this process, to each place one.
+    # Returns the number of profiles that were delivered in this process, counted once for each sink.
     #
     # @return [Integer]
     def delivered = @sinks.sum(&:delivered)
@@ -93,7 +93,7 @@ module Profiler
     # @api private
     def tracks_live_objects? = @periods.tracks_live_objects?
 
-    # A profile with the live objects of now.
+    # Returns a profile with the objects that are live now.
     #
     # @return [Profile, nil] nil if the session is over
     # @api private
@@ -104,7 +104,7 @@ module Profiler
       Spans.follow if @spans # the app may have loaded them since
       @sinks.each do |it|
         it.take(profile)
-      rescue Exception => e # rubocop:disable Lint/RescueException -- the others get it all the same; a kill is none, and goes on
+      rescue Exception => e # rubocop:disable Lint/RescueException -- the other sinks get it all the same; a kill is not rescued
         it.lose(e)
       end
     end
@@ -133,7 +133,7 @@ module Profiler
 
     private
 
-    # All sinks flush at once, so a backend that does not respond takes no time from the others.
+    # Flushes all sinks at the same time, so a backend that does not respond takes no time from the others.
     def send_all(till, last: false)
       @sinks.each { |it| it.hurry(last) }
       @sinks.map { |it| it.wait(till) }.all?

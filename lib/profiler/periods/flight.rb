@@ -15,7 +15,7 @@ module Profiler
     NAME = "a flight recorder"
 
     class << self
-      # The one that runs in this process.
+      # Returns the flight recorder that runs in this process.
       #
       # @return [Flight, nil]
       def current = Always.find(self)

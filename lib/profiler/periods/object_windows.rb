@@ -14,7 +14,7 @@ module Profiler
       # The part of the largest overhead that objects may take.
       PART = 0.5
 
-      # Options of a session that has windows.
+      # Returns whether a session with these options has windows.
       #
       # @param options [Hash] as for {Profiler.start}
       def self.wanted?(options)
@@ -30,7 +30,7 @@ module Profiler
 
       # Starts over, for example in a forked child.
       def start_over
-        @random = Random.new # the app's own must go on as without us, and each worker draws by itself
+        @random = Random.new # the app's own must continue as if we were not there, and each worker draws its own numbers
         @credit = 0.0
         @last = readings
       end

@@ -121,7 +121,7 @@ module Profiler
     # Returns whether the session tracks live objects.
     def tracks_live_objects? = (Array(@options[:mode]) & %i[heap retained]).any?
 
-    # A profile of the session so far, since its last period.
+    # Returns a profile of the time since the last period.
     #
     # @return [Profile, nil] nil if it is over
     def snapshot
@@ -138,7 +138,7 @@ module Profiler
       @session&.discard
     end
 
-    # The periods that continue in a forked child.
+    # Returns the periods that continue in a forked child.
     def in_child
       return self unless @session&.running?
 
@@ -204,14 +204,15 @@ module Profiler
     def work
       begin
         Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve until @stopping } }
-      rescue Exception # rubocop:disable Lint/RescueException -- a kill is none, and goes on
+      rescue Exception # rubocop:disable Lint/RescueException -- a kill is not rescued
         retry unless @stopping
       end
     ensure
       ended_early if (@taking || @session.running?) && !@ending # else the thread that ends the process stops it
     end
 
-    # Profiles are taken on this thread alone, but for the end of the process.
+    # Waits for a command or the end of the period, and carries it out. Profiles are taken only on this thread, except at the end
+    # of the process.
     def serve
       commands = wait
       @busy = true
@@ -231,7 +232,7 @@ module Profiler
         left = due - Clock.time
         break unless left.between?(0, @length * 1.5) # or the clock was set back
 
-        Clock.nap([left, PAUSE].min) # a command may have come just before, and woken nobody
+        Clock.nap([left, PAUSE].min) # a command may have come just before this sleep
         break unless recording?
       end
       Array.new(@commands.size) { @commands.pop }
@@ -241,7 +242,7 @@ module Profiler
 
     def recording? = @session.running? && !@session.paused?
 
-    # A profile without a sample or request is not received, so the next one has its contents too.
+    # Ends the period. A profile without a sample or request is not delivered, so the next one has its contents too.
     def end_period(gently)
       return begin_anew unless recording?
       return take(@session.stop) if @stopping
@@ -264,7 +265,7 @@ module Profiler
       nil # the next try is after the next pause
     end
 
-    # A child that has just been forked has neither sample nor request, and is not worth a file.
+    # Delivers a profile that has a sample or a request. A child that was just forked has neither, and is not worth a file.
     #
     # @return [Boolean] whether it had any
     def take(profile)
@@ -274,7 +275,7 @@ module Profiler
       Thread.handle_interrupt(Object => :immediate) { @client.take(profile) } # it can be killed also at the end
       @taking = false
       true
-    rescue Exception => e # rubocop:disable Lint/RescueException -- the app must not notice; a kill is none, and goes on
+    rescue Exception => e # rubocop:disable Lint/RescueException -- the app must not notice; a kill is not rescued
       @taking = false
       lose(e)
       true

@@ -46,7 +46,7 @@ module Profiler
 
         def whole(status, headers, body) = [status, { **headers, "content-length" => body.bytesize.to_s }, [body]]
 
-        # Names of headers were in mixed case before Rack 3.
+        # Returns whether header names are in mixed case, as before Rack 3.
         def old_rack? = defined?(::Rack::RELEASE) && ::Rack::RELEASE.to_i < 3
       end
     end

@@ -130,7 +130,7 @@ module Profiler
       def work(io, env)
         @busy[io] = Thread.current
         Thread.handle_interrupt(Object => :immediate) { answer(io, env, respond(env), PATIENCE) }
-      rescue Exception => e # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is none, and goes on
+      rescue Exception => e # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is not rescued
         @losses.add(e)
       ensure
         @busy.delete(io)
@@ -144,7 +144,7 @@ module Profiler
         Answer.text(500, "the profiler failed: #{Losses.reason(e)}")
       end
 
-      # The rest of the env.
+      # Returns the rest of the env.
       def facts(io)
         address = io.remote_address
         { "REMOTE_ADDR" => address.ip? ? address.ip_address : "", "SERVER_NAME" => "localhost", "SERVER_PORT" => "80", "rack.version" => [1, 3],

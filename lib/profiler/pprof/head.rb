@@ -35,7 +35,7 @@ module Profiler
         :complete
       end
 
-      # The env of Rack, without that of the connection.
+      # Returns the env of Rack, without the part that comes from the connection.
       #
       # @return [Hash, nil] nil if it is not valid
       def env

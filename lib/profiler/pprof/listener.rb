@@ -10,7 +10,7 @@ module Profiler
     class Listener
       # The path of its app, and that of Prometheus.
       METRICS = "/metrics"
-      # Requests that are answered at once, besides those that record.
+      # The number of requests that are answered at the same time, in addition to those that record.
       MORE = 4
       # The pause after a stray exception, in seconds.
       PAUSE = 0.1
@@ -36,7 +36,7 @@ module Profiler
         # @api private
         def process_ends(_error) = OPEN.keys.each(&:leave)
 
-        # The program that replaces this one does not listen.
+        # Stops listening during exec: the program that replaces this one does not listen.
         #
         # @api private
         def around_exec
@@ -163,7 +163,7 @@ module Profiler
       def work
         begin
           Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { @connections.serve } }
-        rescue Exception => e # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is none, and goes on
+        rescue Exception => e # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is not rescued
           @losses.add(e)
           Clock.nap(PAUSE)
           retry if @thread.equal?(Thread.current)

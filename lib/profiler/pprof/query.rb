@@ -29,7 +29,7 @@ module Profiler
         raise ArgumentError, message if value("seconds")
       end
 
-      # Go has text, too.
+      # Raises if the text of Go's +debug+ is requested.
       #
       # @raise [ArgumentError] if text is requested
       def demand_binary
@@ -50,7 +50,7 @@ module Profiler
 
       private
 
-      # The first one counts, as in Go.
+      # Returns the value of a parameter: the first one, as in Go.
       def value(name) = @pairs.assoc(name)&.then { |it| it[1].to_s }
     end
   end

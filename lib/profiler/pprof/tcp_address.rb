@@ -54,7 +54,7 @@ module Profiler
       # A no-op, because TCP leaves no file behind.
       def leave = nil
 
-      # A child cannot have the same.
+      # Returns nil: a forked child cannot listen on the same address.
       def in_child = nil
 
       def to_s = @text

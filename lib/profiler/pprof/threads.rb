@@ -47,7 +47,7 @@ module Profiler
           Labels.of(thread).map { |name, value| " #{clean(name.to_s)}=#{clean(value).inspect}" }.join
         end
 
-        # An app can name a thread by any bytes.
+        # Returns the name of a thread as valid text: an app can use any bytes.
         def clean(text)
           text = text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: "?").scrub("?")
           defined?(Native) ? Native.clean(text) : text.gsub(/[^[:print:]]/, "?")

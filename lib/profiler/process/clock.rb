@@ -11,7 +11,7 @@ module Profiler
         SLEEP.bind_call(self, seconds)
       end
 
-      # The time of day, which all processes share, seconds since 1970 UTC.
+      # Returns the time of day, which all processes share, in seconds since 1970 UTC.
       def time = Native.clock(true)
 
       # Returns seconds on the monotonic clock.

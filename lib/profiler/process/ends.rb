@@ -55,7 +55,7 @@ module Profiler
           original.bind_call(receiver, ...)
         end
 
-        # With a block, the child of IO.popen("-") ends after the block, as by exit!.
+        # Notifies the listeners in the child of IO.popen("-"), which ends after the block as if it called exit!.
         def popen(original, receiver, *arguments, **options, &block)
           return original.bind_call(receiver, *arguments, **options, &block) if block.nil? || Platform.ractor_reason
 
@@ -86,7 +86,8 @@ module Profiler
         @listeners.keys.reverse_each { |it| tell_one(it, event, *arguments) }
       end
 
-      # A second signal may come before the listener of the first one has begun. A process that ends otherwise can be interrupted.
+      # Notifies a listener of the end of the process. A second signal may come before the listener of the first one has begun. A
+      # process that ends otherwise can be interrupted.
       #
       # @api private
       def end_of_process(listener, error)
@@ -105,7 +106,7 @@ module Profiler
         own = lambda do
           called = true
           exec.call
-        rescue Exception => e # rubocop:disable Lint/RescueException -- it goes on
+        rescue Exception => e # rubocop:disable Lint/RescueException -- it is raised again
           raised = e
           raise
         end
@@ -120,10 +121,10 @@ module Profiler
         exec.call unless called # a listener failed before
       end
 
-      # Runs the block, whose native work is abandoned after so many seconds; a call inside has the rest of that. Signals do not end it:
-      # the process ends anyway.
+      # Runs the block, and abandons its native work after +patience+ seconds. A nested call gets the time that is left. Signals do not
+      # interrupt the block, as the process ends anyway.
       #
-      # @yieldparam till [Float] the end of the patience, on {Clock.now}
+      # @yieldparam till [Float] when the patience ends, on {Clock.now}
       def in_time(patience = PATIENCE)
         outer = @till
         Native.hurry(patience) unless outer
@@ -138,8 +139,9 @@ module Profiler
 
       private
 
-      # Ruby raises its Interrupt past every mask. One may have arrived just before: Ruby checks for it as a block ends. The GVL is kept,
-      # as it would take a turn of each other thread to get it back.
+      # Holds interrupts back. Ruby raises Interrupt even where it is masked. One may be pending already, so an empty block is
+      # called, at whose end Ruby checks for it. The GVL is kept meanwhile, as getting it back would take a turn of each other
+      # thread.
       def hold_interrupts
         Native.hold_interrupts(true)
         1.times {} # rubocop:disable Lint/EmptyBlock

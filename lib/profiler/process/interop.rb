@@ -10,7 +10,7 @@ module Profiler
     # Methods that replace those of the same names. They receive the original method, the receiver and the app's arguments.
     module Hooks
       class << self
-        # <tt>trap("PROF")</tt>: the signal is the app's from then on. Running sessions keep their samples.
+        # Replaces <tt>trap("PROF")</tt>: from then on, the signal belongs to the app. Running sessions keep their samples.
         def trap(original, receiver, *arguments, **options, &block)
           Native.give_up if Interop.prof?(arguments.first)
           original.bind_call(receiver, *arguments, **options, &block)
@@ -24,14 +24,15 @@ module Profiler
           Native.rearm
         end
 
-        # Notices <tt>require "continuation"</tt>: callcc copies a stack over the running one, and a signal amid that would kill
+        # Notices <tt>require "continuation"</tt>: callcc copies a stack over the running one, and a signal during that would kill
         # the process. Later sessions sample at safe points.
         def method_added(original, receiver, name)
           Native.give_up_to_callcc if name == :callcc
           original.bind_call(receiver, name)
         end
 
-        # Ractor.new: before Ruby 3.3 the allocation hook would kill the process, and later frees are not reported.
+        # Replaces Ractor.new: before Ruby 3.3, the allocation hook would kill the process, and with a Ractor, frees are no longer
+        # reported.
         def new(original, receiver, ...)
           Native.give_up_objects
           original.bind_call(receiver, ...)

@@ -27,7 +27,7 @@ module Profiler
         nil # another process was faster
       end
     rescue SystemCallError, ArgumentError
-      nil # somebody listens, or it is no socket of ours
+      nil # another process listens, or it is not one of our sockets
     ensure
       socket&.close
     end
@@ -40,7 +40,7 @@ module Profiler
       Addrinfo.unix(@path) # or it would be found out by those who connect
     end
 
-    # The mode of the file decides.
+    # Returns nil: the mode of the file decides who may connect.
     def demand_permission(_token, _permit) = nil
 
     # @return [Socket] that listens

@@ -65,8 +65,8 @@ module Profiler
           found
         end
 
-        # Returns the ids of functions whose names match, or whose paths do if the pattern contains a +/+. A function matches by the name in
-        # the profile, or by the one for people, which has the line of a block or the file of a template.
+        # Returns the ids of functions whose names match, or whose paths do if the pattern contains a +/+. A function matches by
+        # the name in the profile, or by the one for people, which has the line of a block or the file of a template.
         #
         # @raise [ArgumentError] if there are none, unless +none+ allows that
         def functions_like(profile, pattern, none: false)
@@ -104,7 +104,7 @@ module Profiler
           end
         end
 
-        # The places of the markers that match and took longer than +over+ seconds.
+        # Returns the places of the markers that match and took longer than +over+ seconds.
         def markers_like(profile, pattern, over)
           raise ArgumentError, "over: is for markers, so it needs during:" unless pattern
           unless over.nil? || (over.is_a?(Numeric) && over.real? && over >= 0)

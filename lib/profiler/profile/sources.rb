@@ -93,7 +93,7 @@ module Profiler
           roots.any? { |root| file.start_with?(root) && !file.delete_prefix(root).match?(HIDDEN) }
         end
 
-        # The path without symbolic links; nil if there is no such file.
+        # Returns the path without symbolic links; nil if there is no such file.
         def real(path)
           File.realpath(path)
         rescue SystemCallError, ArgumentError, EncodingError

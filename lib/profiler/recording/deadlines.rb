@@ -25,7 +25,7 @@ module Profiler
         @open = {}.compare_by_identity
       end
 
-      # The number of open recordings.
+      # Returns the number of open recordings.
       def size = @open.size
 
       def add(recording)

@@ -40,7 +40,7 @@ module Profiler
         end
       end
 
-      # The slowest examples, for the end of a suite; nil if there was none.
+      # Returns the slowest examples, for the end of a suite; nil if there was none.
       def summary
         return if @rows.empty?
 

@@ -7,8 +7,8 @@ module Profiler
       ALL = %i[cpu wall].freeze
       private_constant :ALL
 
-      # @param options [Hash] valid ones of {Profiler.start}, without modes
-      # @return [Symbol, Array<Symbol>] CPU time alone where the wall clock cannot be measured, for which one line says why
+      # @param options [Hash] valid options of {Profiler.start}, without modes
+      # @return [Symbol, Array<Symbol>] only CPU time if the wall clock cannot be measured; one line then says why
       def self.default(options)
         Session.check(**options, mode: ALL)
         ALL

@@ -64,7 +64,7 @@ module Profiler
         @deadlines = Deadlines.new(duration) { @watch.nil? || @watch.rest? }
         @forking = Mutex.new
         @pid = Process.pid
-        @random = Random.new # the app's own must go on as without us
+        @random = Random.new # the app's own must continue as if we were not there
         @losses = Losses.new("a profile was lost")
         @describer = ->(_recording) { [{}, {}, {}] }
         if defined?(Session)
@@ -78,7 +78,7 @@ module Profiler
       # Starts a requested recording.
       #
       # @param requested [Hash] requested options, in place of those of the policy
-      # @param begun [Array, nil] of {guarded}
+      # @param begun [Array, nil] see {guarded}
       def on_demand(requested = {}, begun = nil)
         begin_limited(:requested, requested, begun)
       rescue ArgumentError, Unsupported => e
@@ -88,7 +88,7 @@ module Profiler
       # Starts a recording of work that did not request one, if it is sampled or may be slow. If no session can start, the work
       # runs without one, and one line says why.
       #
-      # @param begun [Array, nil] of {guarded}
+      # @param begun [Array, nil] see {guarded}
       def by_chance(begun = nil)
         start_over unless @pid == Process.pid
         if @samples && @random.rand < @sample_rate
@@ -117,7 +117,7 @@ module Profiler
       # Returns whether only requested work is profiled.
       def idle? = !@slower_than && !@samples
 
-      # The name of a recording in the store.
+      # Returns a new name for a recording in the store.
       #
       # @api private
       def new_id
@@ -155,7 +155,7 @@ module Profiler
         @store.fetch(name)
       end
 
-      # The names of all profiles that are kept, the newest first.
+      # Returns the names of all kept profiles, the newest first.
       #
       # @return [Array<String>, nil] nil if the store cannot list
       # @api private
@@ -221,7 +221,7 @@ module Profiler
         end
       end
 
-      # The source of recordings of all work.
+      # Returns the object that starts the recordings.
       def watch_with(options) = (SlicePerRequest.fits?(options) ? SlicePerRequest : SessionPerRequest).new(options)
 
       # Forgets the parent's recordings in a forked child.

@@ -23,7 +23,7 @@ module Profiler
       # Returns true: nothing runs between two recordings.
       def rest? = true
 
-      # @return [true] as {rest?}
+      # @return [true] see {rest?}
       def end_if_unused = true
     end
   end

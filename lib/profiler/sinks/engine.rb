@@ -84,7 +84,7 @@ module Profiler
         { delivered: delivered, lost: lost, retried: @sender.retried, bytes: @sender.bytes, waiting: @sender.waiting, waiting_bytes: @sender.waiting_bytes }
       end
 
-      # The name in metrics and of the thread.
+      # Returns the name in metrics, which is also that of the thread.
       #
       # @api private
       def name = self.class::NAME

@@ -43,7 +43,7 @@ module Profiler
 
     def given_headers = Sinks::Service.pairs(value("HEADERS")).to_h { |name, text| [name, Sinks::Service.decoded(text)] }
 
-    # The variable has milliseconds.
+    # Returns the timeout in seconds; the variable has milliseconds.
     def given_timeout
       text = value("TIMEOUT") or return 10
       Float(text, exception: false)&.fdiv(1_000) || text

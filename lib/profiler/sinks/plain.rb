@@ -24,7 +24,7 @@ module Profiler
         @delivered += 1
       end
 
-      # A block may take for ever.
+      # Returns whether the sink needs a thread of its own: a block may take arbitrarily long.
       def own_thread? = !@target.is_a?(Directory)
 
       def lose(error) = @losses.add(error)

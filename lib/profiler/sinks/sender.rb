@@ -55,7 +55,7 @@ module Profiler
         @endpoint = endpoint
         @type = type
         @losses = losses
-        @random = Random.new # the app's own goes on as without us
+        @random = Random.new # the app's own continues as if we were not there
         @delay = jitter * @random.rand
         @waiting = [] # changed only by methods in C, which the GVL makes atomic: a trap may add to it
         @bell = Thread::Queue.new
@@ -171,7 +171,7 @@ module Profiler
         @waiting.delete(upload)
       end
 
-      # The one that is being sent may arrive, so it stays.
+      # Drops the oldest window that is not being sent, as that one may still arrive.
       def drop_oldest
         lose("it waited for the backend, and too many newer ones came") if @waiting.delete(@waiting.find { |it| !it.equal?(@sending) })
       end

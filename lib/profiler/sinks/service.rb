@@ -10,14 +10,14 @@ module Profiler
           present(env["OTEL_SERVICE_NAME"]) || attributes(env)["service.name"] || program
         end
 
-        # The attributes of +OTEL_RESOURCE_ATTRIBUTES+: names and values, with percent signs decoded. Pairs that are none are left out.
+        # Returns the attributes of +OTEL_RESOURCE_ATTRIBUTES+: names and values, percent-decoded. What is not a pair is left out.
         #
         # @return [Hash{String => String}]
         def attributes(env = ENV)
           pairs(env["OTEL_RESOURCE_ATTRIBUTES"]).to_h { |name, value| [name, decoded(value)] }
         end
 
-        # The pairs of +name=value,name=value+.
+        # Returns the pairs of +name=value,name=value+.
         #
         # @return [Array<Array(String, String)>]
         def pairs(text)
@@ -27,7 +27,7 @@ module Profiler
           end
         end
 
-        # The Hash of an option, with names that are Strings. The message does not print it, as a header can be a secret.
+        # Returns the Hash of an option, with Strings as names. An error does not show the Hash, as a header can be a secret.
         #
         # @param option [String] the name
         # @return [Hash{String => Object}]
@@ -38,7 +38,8 @@ module Profiler
           object.transform_keys(&:to_s)
         end
 
-        # The name of the program. A server writes more into its title, as +puma: cluster worker 0: 4711+, which would be a service for
+        # Returns the name of the program. A server writes more into its title, such as +puma: cluster worker 0: 4711+, which would be
+        # a service for
         # each process.
         #
         # @return [String]

@@ -9,7 +9,7 @@ module Profiler
     # 20261122T003012.123-4711-9f86d081.pb.gz
     OURS = /\A\d{8}T\d{6}\.\d{3}-\d+-\h{8}\.[\w.]+(?<!\.tmp)\z/.freeze
 
-    # The names of profiles in a directory. A name of somebody else's need not be text.
+    # Returns the names of profiles in a directory. Names of other files there may be any bytes.
     #
     # @param path [String]
     # @return [Array<String>]
@@ -35,7 +35,7 @@ module Profiler
       Native.format_of("x.#{@extension}") if defined?(Profile) # raises for what is none
     end
 
-    # An unguessable name for the next profile.
+    # Returns an unguessable name for the next profile.
     #
     # @return [String]
     def new_id
@@ -52,7 +52,7 @@ module Profiler
     # Stores a profile, without the GVL and on no other Ruby thread. An interrupt leaves no file behind.
     #
     # @return [String] the file
-    # @raise [SystemCallError, ArgumentError] as {store}
+    # @raise [SystemCallError, ArgumentError] see {store}
     def write(profile, name = new_id)
       file = File.join(@path, name)
       profile.write_into(file, Native.format_of(file), gzip: Native.packs(file, Native.format_of(file)), replace: true, keep: @keep)
@@ -75,10 +75,10 @@ module Profiler
       nil
     end
 
-    # The names of all profiles, the newest first.
+    # Returns the names of all profiles, the newest first.
     #
     # @return [Array<String>]
-    # @raise [SystemCallError, ArgumentError] as {store}
+    # @raise [SystemCallError, ArgumentError] see {store}
     def list
       return [] unless File.exist?(@path)
 
@@ -88,7 +88,7 @@ module Profiler
 
     # Creates the directory, and checks it.
     #
-    # @raise [SystemCallError, ArgumentError] as {store}
+    # @raise [SystemCallError, ArgumentError] see {store}
     def prepare
       Native.prepare_directory(@path)
     rescue SystemCallError => e

@@ -9,7 +9,7 @@ module Profiler
     EXTENSIONS = { "pprof" => "pb.gz", "text" => "txt" }.freeze
 
     class << self
-      # The path that an option or an argument stands for.
+      # Returns the path that an option or an argument stands for.
       #
       # @param object [String, #to_path]
       # @return [String]
@@ -21,7 +21,8 @@ module Profiler
         path
       end
 
-      # The absolute path. A tilde means the home directory, as to Ruby, but only where there is one: else it is part of a name.
+      # Returns the absolute path. A tilde means the home directory, as in Ruby, but only if there is one: otherwise it is part of a
+      # name.
       #
       # @param path [String]
       # @return [String]
@@ -32,7 +33,7 @@ module Profiler
         File.expand_path(File.join(".", path))
       end
 
-      # The path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
+      # Returns the path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
       def with_pid(path, pid = Process.pid)
         ending = ending_of(path)
         "#{path[0, path.length - ending.length]}.#{pid}#{ending}"

@@ -48,7 +48,7 @@ module Profiler
     #
     # @return [String] the path
     def write(profile)
-      @path = FileName.with_pid(@path) unless @stream || @pid.equal?(Process.pid) # not ==, which an app may have defined anew
+      @path = FileName.with_pid(@path) unless @stream || @pid.equal?(Process.pid) # not ==, which an app may have redefined
       gzip = Native.packs(@path, @format)
       if page? && (@source || ENV.key?("PROFILER_EDITOR") || ENV.key?("RAILS_EDITOR"))
         page = profile.dump(@format, source: @source, **@options)
@@ -79,7 +79,8 @@ module Profiler
 
     private
 
-    # File.directory? would call to_io on the String first, and so a method_missing that an app defines for all objects. A
+    # Returns whether the path is a directory. File.directory? would first call to_io on the String, and with it a method_missing that
+      # an app defines for all objects. A
     # rescued exception would show under ruby -d.
     def directory?
       !Dir.glob(["."], base: @path).empty?

@@ -17,7 +17,7 @@ RSpec.describe "Profiler::Pprof" do
     def open_now = [ObjectSpace.each_object(Profiler::Session).count(&:running?), Profiler.metrics[:profiler_sessions]]
   RUBY
 
-  it "says what is allowed where a request is wrong, and records nothing" do
+  it "says what is allowed when a request is wrong, and records nothing" do
     answers = run_json(<<~'RUBY')
       app = pprof(token: TOKEN, most_seconds: 20)
       queries = ["seconds=0", "seconds=21", "seconds=-1", "seconds=1.5", "seconds=", "seconds", "seconds=1e1", "seconds=0x10", "seconds= 1", "seconds=9" * 1_000,
@@ -115,7 +115,7 @@ RSpec.describe "Profiler::Pprof" do
     expect(same).to eq([[true] * 7, [true, false, false], 'href="pprof/profile'])
   end
 
-  it "is found in Rails by those alone who are permitted" do
+  it "is visible in Rails only to permitted clients" do
     need_library "rails", "sqlite3"
     answers = run_json(<<~RUBY, env: { "BOX" => box, "RAILS_ENV" => "production", "RACK_ENV" => nil }, ruby_options: ["-W0"], err: be_a(String))
       require "rack/mock"

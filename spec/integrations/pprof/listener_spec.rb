@@ -28,7 +28,7 @@ RSpec.describe "Profiler::Pprof.listen" do
     def sessions = Profiler.metrics[:profiler_sessions]
   RUBY
 
-  it "requires a token or a permit on TCP, and a token where others than this machine can connect" do
+  it "requires a token or a permit on TCP, and a token if other machines can connect" do
     errors = run_json(<<~'RUBY')
       wrong = [["127.0.0.1:0", {}], ["localhost:0", {}], ["[::1]:0", {}], ["0.0.0.0:0", { permit: ->(_env) { true } }], ["[::]:0", { permit: ->(_env) { true } }],
                ["127.0.0.1:0", { token: "short" }], ["127.0.0.1", { token: TOKEN }], [":6060", { token: TOKEN }], ["127.0.0.1:99999", { token: TOKEN }],
@@ -99,7 +99,7 @@ RSpec.describe "Profiler::Pprof.listen" do
     expect(hostile).to include(fine: [200] * 4, pieces: 200, after: 200)
   end
 
-  it "serves one who is quick beside a hundred who are slow, and does not hold up the app", :timed do
+  it "serves a quick client beside a hundred slow ones, without holding up the app", :timed do
     result = run_json(<<~'RUBY', timeout: 120)
       port = listen.address
       slow = Array.new(100) { connect(port).tap { |it| it.write("GET /debug") } }
@@ -111,7 +111,7 @@ RSpec.describe "Profiler::Pprof.listen" do
       threads = own_threads
       answers = slow.map { |it| status(it.read) rescue "reset" }
       drip.kill
-      # Those who send a whole request, and read nothing.
+      # Clients that send a whole request, and read nothing.
       deaf = Array.new(30) { connect(port).tap { |it| it.write(head("/debug/pprof/threads", "Authorization: Bearer #{TOKEN}")) } }
       last = status(get(port, "/metrics"))
       deaf.each(&:close)
@@ -137,7 +137,7 @@ RSpec.describe "Profiler::Pprof.listen" do
     expect(result).to eq(full: [503, true], others: [200, 200], left: [0, 1])
   end
 
-  it "goes on after stray exceptions, and says so where its thread is killed" do
+  it "continues after stray exceptions, and reports that its thread was killed" do
     said = /\A(\[profiler\] a request for a profile failed: RuntimeError: stray\n)?\[profiler\] no longer listening on 127\.0\.0\.1:\d+, because the thread was killed\n\z/
     result = run_json(<<~'RUBY', err: match(said))
       listener = listen
@@ -187,7 +187,7 @@ RSpec.describe "Profiler::Pprof.listen" do
     end
   end
 
-  it "listens again where exec fails" do
+  it "listens again when exec fails" do
     expect(run_json(<<~RUBY)).to eq(["Errno::ENOENT: No such file or directory - no_such_program", 200])
       listener = listen(#{in_box("a.sock").dump}, token: nil)
       print_json([error { exec("no_such_program") }, status(get(listener.address, "/metrics"))])
@@ -211,7 +211,7 @@ RSpec.describe "Profiler::Pprof.listen" do
     expect(files).to eq([])
   end
 
-  it "lets go of its port with the process, though a child lives on" do
+  it "releases its port with the process, though a child lives on" do
     result = run_json(<<~'RUBY')
       reader, writer = IO.pipe
       pid = fork do

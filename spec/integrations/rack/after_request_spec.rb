@@ -67,7 +67,7 @@ RSpec.describe "The middleware, after watched requests," do
     RUBY
   end
 
-  it "continues in a forked child with its requests alone" do
+  it "continues in a forked child with only the child's requests" do
     children, slow, used = run_json(<<~RUBY)
       outside = in_fork { [timers, Profiler.running?] }
       inside = nil

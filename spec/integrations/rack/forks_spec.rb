@@ -3,7 +3,7 @@
 require_relative "../../support/server"
 require_relative "../../support/tools"
 
-# Whatever makes the processes: the samples of each are in a file of its own, none is in two, and merged they are the whole.
+# The samples of each process are in a file of its own, none is in two, and merged they are complete, however the processes are made.
 RSpec.describe "profiler record with forking servers" do
   include_context "with a box"
   include_context "with a program"
@@ -35,12 +35,12 @@ RSpec.describe "profiler record with forking servers" do
     whole = used.delete("all")
     expect(accounts.size).to be >= least_processes
     expect(used.reject { |_pid, ns| ns.zero? }.keys).to match_array(accounts.keys)
-    # At both ends of each piece of work a part of the time between two samples is somebody else's.
+    # At both ends of each piece of work, a part of the time between two samples belongs to other work.
     accounts.each { |pid, ns| expect(used[pid]).to be_within((ns * 0.15) + 8_000_000).of(ns) }
     expect(whole).to eq(used.values.sum)
   end
 
-  # Asks until every worker has had some.
+  # Sends requests until every worker has had some.
   def keep_busy(port, workers)
     pids = Hash.new(0)
     wait_until(40) do

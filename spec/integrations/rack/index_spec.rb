@@ -81,11 +81,11 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     expect(JSON.parse(seen[:page])["title"]).to match(%r{\AGET /orders/:id, \d+\.\d{3} s \u2192 GET /orders/:id, \d+\.\d{3} s\z})
     expect(seen[:policy]).to include("sandbox allow-scripts")
     choose = "Choose one profile before and one after."
-    expect(seen).to include(none: choose, one: choose, gone: "20270101T000119.000-1-00000000.pb.gz is not kept any more.", outside: "../../etc/passwd is not kept any more.", checked: [seen[:ids][0]])
+    expect(seen).to include(none: choose, one: choose, gone: "20270101T000119.000-1-00000000.pb.gz is no longer kept.", outside: "../../etc/passwd is no longer kept.", checked: [seen[:ids][0]])
     expect(seen[:kinds]).to start_with("These cannot be compared: ")
   end
 
-  it "is not visible without permission, and to GET alone" do
+  it "is not visible without permission, and only to GET" do
     expect(run_json(<<~RUBY)).to eq(denied: [{}, ["app"]], post: '"list" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)', permitted: 1)
       get(middleware, "profile=cpu")
       token = "a token that nobody guesses"
@@ -128,7 +128,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
     expect(seen).to eq(reads: 100, same: 1, rows: 100, text: "121 profiles, the newest first. The newest 100 are shown.", first: "20270101T000119.000-1-00000000.pb.gz")
   end
 
-  it "is refused with a reason where the store cannot list, and of a store that can" do
+  it "is refused with a reason if the store cannot list its profiles, and is shown if it can" do
     seen = run_json(<<~RUBY)
       kept = {}
       store = Object.new

@@ -30,7 +30,7 @@ RSpec.describe "Profiler::Middleware in development, without permit: and token:"
     ensure
       $stderr = silently
     end
-    # Those of the values that result in a profile.
+    # Returns the values that result in a profile.
     def profiled(name, values) = values.select { |it| profiled?(name => it) }
   RUBY
 

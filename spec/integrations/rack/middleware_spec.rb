@@ -42,7 +42,7 @@ RSpec.describe "Profiler::Middleware" do
     end)
   end
 
-  it "takes a header that is no text, and a body that is a BasicObject" do
+  it "accepts a header that is not text, and a body that is a BasicObject" do
     kept = run_json(<<~'RUBY')
       class Parts < BasicObject
         def each = yield("x")
@@ -86,7 +86,7 @@ RSpec.describe "Profiler::Middleware" do
     expect(kept[1]).to eq("hijacked")
   end
 
-  it "leaves the defaults of headers and of the env alone" do
+  it "does not touch the defaults of headers and of the env" do
     kept = run_json(<<~'RUBY')
       raising = Hash.new { |_, name| raise name.to_s }.merge!("a" => "b")
       filling = Hash.new { |hash, name| hash[name] = 1 }.merge!("a" => "b")
@@ -99,7 +99,7 @@ RSpec.describe "Profiler::Middleware" do
     expect(kept).to eq([[%w[a x-profiler-result]] * 2, %w[a], 200])
   end
 
-  it "ignores the app's own parameters, and says why it refuses a profile" do
+  it "ignores the app's own parameters, and gives a reason when it refuses a profile" do
     ignored, refused, profiles = run_json(<<~RUBY)
       app = middleware
       ignored = ["profile=42", "myprofile=cpu", "x=profile%3Dcpu", "profile=", "profile"].map { |it| get(app, it)[1].keys }
@@ -189,7 +189,7 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
   end
 
-  it "passes on what is no response, and keeps the profile" do
+  it "passes on a value that is not a response, and keeps the profile" do
     expect(run_json(<<~RUBY)).to eq(responses: [nil, [200, {}]], names: [["Shop.serve"]] * 2, running: false)
       responses = [nil, [200, {}]].map { |response| get(middleware(->(env) { Shop.serve; response }), "profile=cpu") }
       print_json(responses: responses, names: RESULTS.map { |it| names(it) }, running: Profiler::Session.any?)

@@ -21,7 +21,7 @@ RSpec.describe "A response with a requested profile, in development" do
       app.call(defaults.merge(env.transform_keys(&:to_s)))
     end
     def text(body) = [].tap { |parts| body.each { |part| parts << part } }.join
-    # What follows the app's page in a response.
+    # Returns the part of a response that follows the app's page.
     def added(response) = text(response[2]).delete_prefix(PAGE)
   RUBY
 
@@ -40,7 +40,7 @@ RSpec.describe "A response with a requested profile, in development" do
     expect(seen[:headers].transform_keys(&:to_s)).to eq("content-type" => "text/html; charset=utf-8", "content-length" => seen[:bytes].to_s, "cache-control" => "no-store", "x-profiler-result" => seen[:id])
   end
 
-  it "has its style only where no policy could be violated" do
+  it "has its style only if that can violate no content security policy" do
     seen = run_json(<<~'RUBY')
       policies = [{}, { "content-security-policy" => "default-src 'self'" }, { "Content-Security-Policy-Report-Only" => "default-src 'self'" }]
       print_json(policies.map { |it| html = added(get(middleware(HTML.merge(it)))); [html.include?("style="), html.include?("<a href="), html.include?("<script")] })
@@ -48,7 +48,7 @@ RSpec.describe "A response with a requested profile, in development" do
     expect(seen).to eq([[true, true, false], [false, true, false], [false, true, false]])
   end
 
-  it "is the app's own where it is no page in a browser, and where nothing can be added" do
+  it "does not change a response that is not a page in a browser, or to which nothing can be added" do
     expect(run_json(<<~'RUBY')).to eq(others: [""] * 4, fixed: [""] * 7, file: "", streamed: true, none: "", production: "")
       fixed = [%w[content-type application/json], %w[content-type text/html;charset=UTF-16], %w[content-encoding gzip], %w[Transfer-Encoding chunked], ["content-range", "bytes 0-1/2"],
                %w[content-disposition attachment], ["content-type", nil]]
@@ -73,7 +73,7 @@ RSpec.describe "A response with a requested profile, in development" do
     expect(seen).to eq(["/evil.example/x", "/%22%3E%3Cscript%3Ex%3C/script%3E", "/a%0A%5Bprofiler%5D%20forged", "/caf%C3%A9", "/", 5])
   end
 
-  it "is complete where a logger raises, and logged by Rails where there is Rails" do
+  it "is complete if a logger raises, and logged by Rails if there is Rails" do
     seen = run_json(<<~'RUBY', err: eq("[profiler] a line about a profile was not logged: RuntimeError: no log\n"))
       lines = []
       logger = Object.new

@@ -21,7 +21,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
     def found = RESULTS.map { |it| [it.reason.to_s, names(it)] }.tap { RESULTS.clear }
   RUBY
 
-  it "ends a request's one profile where its body, its stream or its connection ends" do
+  it "ends a request's only profile when its body, its stream or its connection ends" do
     expect(run_json(<<~RUBY)).to eq(found: [[["requested", %w[Shop.send_part Shop.serve]]]] * 4, open: 0)
       parts = Class.new { def each = (Shop.send_part; yield "x") }
       body = get(stack { Shop.serve; [200, {}, parts.new] })[2]
@@ -54,13 +54,13 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
     RUBY
   end
 
-  it "changes neither the response nor an outer profile where it denies" do
+  it "changes neither the response nor an outer profile when it denies" do
     expect(run_json(<<~RUBY)).to eq(untouched: true, found: [[["slow", ["Shop.serve"]]]] * 2, open: 0)
       body, headers = ["x"].freeze, { "a" => "b" }.freeze
       app = stack { Shop.serve; [200, headers, body] }
       response = get(app, "nobody")
       denied = found
-      # What a client sends is no question to be answered further inside.
+      # A client cannot request a profile from a middleware further inside.
       get(app, "admin", "", "HTTP_PROFILER.ON_DEMAND": "cpu", HTTP_PROFILER_ON_DEMAND: "cpu")
       print_json(untouched: response.zip([200, headers, body]).all? { |got, gave| got.equal?(gave) }, found: [denied, found], open: open_sessions)
     RUBY
@@ -78,7 +78,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
     RUBY
   end
 
-  it "runs the app outside of any rescue, also where a profile is refused" do
+  it "runs the app outside of any rescue, even if a profile is refused" do
     expect(run_json(<<~RUBY)).to eq(refused: "interval: 1 is not an Integer from 50 to 1000000 microseconds", current: nil)
       current = :unset
       app = stack(slower_than: nil) { current = $!; [200, {}, ["x"]] }

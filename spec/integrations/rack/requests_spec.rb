@@ -143,7 +143,7 @@ RSpec.describe "Requests and jobs" do
     expect([child, parent]).to eq([["GET /child"], ["GET /parent"]])
   end
 
-  it "are counted for Sidekiq too, but where Active Job does so, or no session runs" do
+  it "are counted for Sidekiq too, unless Active Job counts them, or no session runs" do
     jobs = run_json(<<~'RUBY')
       job = Profiler::Sidekiq.new
       perform = ->(**of) { job.call(nil, { "class" => "ImportJob" }.merge(of.transform_keys(&:to_s)), "low") { raise IOError if of[:raises] } }

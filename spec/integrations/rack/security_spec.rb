@@ -12,7 +12,7 @@ RSpec.describe "Profiler::Middleware without permission" do
     APP = ->(env) { [200, HEADERS, BODY] }
     def middleware(**options) = Profiler::Middleware.new(APP, out: ->(it) { RESULTS << it }, **options)
     def get(app, query = "profile=cpu", **env) = app.call({ "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
-    # Nothing of ours is in it: the very objects that the app gave.
+    # It has the very objects that the app returned, and nothing of the profiler.
     def untouched?(response) = response.zip([200, HEADERS, BODY]).all? { |got, gave| got.equal?(gave) } && RESULTS.empty?
   RUBY
 
@@ -31,7 +31,7 @@ RSpec.describe "Profiler::Middleware without permission" do
     expect(changed).to eq([[true] * 13, false])
   end
 
-  it "reads the token from its header alone" do
+  it "reads the token only from its header" do
     untouched, profiles = run_json(<<~RUBY, env: { "RACK_ENV" => nil })
       app = middleware(token: TOKEN)
       untouched = ["", TOKEN[0..-2], TOKEN + "x", TOKEN.upcase].map { |it| untouched?(get(app, HTTP_X_PROFILER_TOKEN: it)) }
@@ -43,7 +43,7 @@ RSpec.describe "Profiler::Middleware without permission" do
     expect([untouched, profiles]).to eq([[true] * 6, 1])
   end
 
-  it "requires both token and permit where both are set, and denies on an error" do
+  it "requires both token and permit if both are set, and denies on an error" do
     lost = eq("[profiler] a request for a profile was refused: RuntimeError: in permit\n")
     untouched, profiles = run_json(<<~RUBY, env: { "RACK_ENV" => "development" }, err: lost)
       permission = nil
@@ -57,7 +57,7 @@ RSpec.describe "Profiler::Middleware without permission" do
     expect([untouched, profiles]).to eq([[true] * 4, 1])
   end
 
-  it "denies where permit: raises an error of any kind, or throws to the app" do
+  it "denies if permit: raises any kind of error, or throws to the app" do
     lost = match(/\A(\[profiler\] a request for a profile was refused: (\S+: in permit|SystemStackError: .*|Profiler::Error: a callback threw to the app)\n){7}\z/)
     untouched, caught = run_json(<<~RUBY, env: { "RACK_ENV" => "development" }, err: lost)
       errors = [NotImplementedError, LoadError, SecurityError, NoMemoryError].map { |it| ->(env) { raise it, "in permit" } }

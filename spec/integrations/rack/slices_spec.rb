@@ -55,7 +55,7 @@ RSpec.describe "The middleware with slower_than:" do
     expect(begun).to eq 3
   end
 
-  it "keeps a slow request up to where another profiler took the signal, whatever comes after, and watches again later" do
+  it "keeps a slow request until another profiler took the signal, whatever comes after, and watches again later" do
     kept, left = run_json(<<~'RUBY', err: match(/\A.*SIGPROF already has a handler.*\n\z/))
       go, done = Queue.new, Queue.new
       slow = lambda do |env|
@@ -83,7 +83,7 @@ RSpec.describe "The middleware with slower_than:" do
     expect(left).to eq 0
   end
 
-  it "says once where the signal is taken, tries again each second, and begins when it is free" do
+  it "reports once that the signal is taken, tries again each second, and begins when it is free" do
     tries, kept = run_json(<<~'RUBY', err: match(/\A\[profiler\] a profile was lost: Profiler::Unsupported: .*SIGPROF.*\n\z/))
       trap("PROF") { nil }
       tries = 0
@@ -110,7 +110,7 @@ RSpec.describe "The middleware with slower_than:" do
     expect(engines).to eq(%w[setitimer ticker safepoint])
   end
 
-  it "ticks on threads that serve requests alone" do
+  it "ticks only on threads that serve requests" do
     captured = run_json(<<~'RUBY')
       other = Thread.new { burn(600) }
       watched = Profiler::Middleware.new(->(_env) { sleep 0.4; [200, {}, []] }, slower_than: 0, out: ->(it) { FOUND << it })

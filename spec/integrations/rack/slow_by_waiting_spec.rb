@@ -25,7 +25,7 @@ RSpec.describe "A request that is slow by waiting" do
     expect(report).not_to include("secret")
   end
 
-  it "is measured by CPU time alone where waits cannot be seen, and one line says so" do
+  it "is measured only by CPU time if waits cannot be seen, and one line says so" do
     says = match(/\A\[profiler\] requests and jobs are profiled by CPU time alone: .*before Ruby 3\.3 .*\n\z/)
     says = eq("") if RUBY_VERSION >= "3.3"
     modes = run_json(<<~'RUBY', err: says)
@@ -35,7 +35,7 @@ RSpec.describe "A request that is slow by waiting" do
     expect(modes).to eq([RUBY_VERSION >= "3.3" ? %w[cpu wall] : %w[cpu]] * 2)
   end
 
-  it "is measured as the options say, where they say it" do
+  it "is measured as the options say, if they do" do
     modes = run_json(<<~'RUBY')
       middleware(mode: :cpu).call(REQUEST.dup)
       print_json(RESULTS.first.profile.meta[:modes])

@@ -16,7 +16,7 @@ RSpec.describe "config.profiler.permit" do
   end
 
   # The values of the code, each with what it printed on stderr, in an app for each of the permits. They are forked from a process that
-  # has loaded Rails, and nothing of ours.
+  # has loaded Rails, and nothing of the profiler.
   def members_of_each(permits, code)
     need_library "rails"
     values = run_json(<<~RUBY, env: { "BOX" => box, "PERMITS" => JSON.generate(permits) }, ruby_options: ["-W0"])
@@ -67,7 +67,7 @@ RSpec.describe "config.profiler.permit" do
                        named: [true, false, false], stored: [3, 6], running: 0)
   end
 
-  it "shows pages under our own policy alone, where Rails has one" do
+  it "shows pages only under the profiler's policy if Rails has one too" do
     policy = <<~RUBY
       config.content_security_policy { |policy| policy.default_src :self; policy.script_src :self }
       config.content_security_policy_nonce_generator = ->(_request) { "nonce" }
@@ -87,7 +87,7 @@ RSpec.describe "config.profiler.permit" do
     expect(list).to match([/\Adefault-src 'none'; .*form-action 'self'/])
   end
 
-  it "leaves no trace in response and session where it denies" do
+  it "leaves no trace in response and session when it denies" do
     seen = members(<<~'RUBY')
       member = Browser.new
       member.get("/login?role=member")
@@ -139,7 +139,7 @@ RSpec.describe "config.profiler.permit" do
     RUBY
   end
 
-  it "leaves a request only the requested profile where all requests are recorded" do
+  it "makes only the requested profile of a request when all requests are recorded" do
     stored, named, burns = members(<<~'RUBY', prepare: "config.profiler.slower_than = 0.01")
       admin = Browser.new
       admin.get("/login?role=admin")

@@ -127,7 +127,7 @@ RSpec.describe "Redmine" do
     end
   end
 
-  # Those with the most CPU time of all windows, by the names of their folders.
+  # Returns the endpoints with the most CPU time of all windows, by the names of their folders.
   def endpoints(directory)
     code = <<~'RUBY'
       require "profiler"

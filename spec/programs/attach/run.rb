@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Joins processes again and again, under each kind of load, and kills attachers at random instants.
+# Attaches to processes again and again, under each kind of load, and kills attachers at random instants.
 #
 #   ruby -Ilib spec/programs/attach/run.rb KINDS...      (such as timed+io; by default a list of them)
 #
@@ -66,7 +66,7 @@ module AttachStress
       sleep 0.002 while File.socket?(path)
     end
 
-    # The attacher dies at a random instant. If the process was joined by then, it is left again.
+    # The attacher dies at a random instant. If it was attached by then, it is detached again.
     def kill
       attacher = fork do
         $stderr.reopen(File::NULL)
@@ -85,7 +85,7 @@ module AttachStress
       sleep 0.3
       leave
     rescue Profiler::Error
-      nil # it was not joined
+      nil # it was not attached
     end
 
     def numbers

@@ -5,7 +5,7 @@ require "fileutils"
 require_relative "../../support/open_telemetry"
 
 module Stress
-  # Calls of ours, by name, as an app makes them. Each cleans up after itself as an app would, and none waits long.
+  # Calls of the profiler, by name, as an app makes them. Each cleans up after itself as an app would, and none waits long.
   module Calls
     FILES = Dir.mktmpdir("stress")
     pid = Process.pid

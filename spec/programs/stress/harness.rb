@@ -47,7 +47,7 @@ module Stress
       @lock.synchronize { @counts[name] += by }
     end
 
-    # Notes a failure and goes on, so that one run shows all kinds of them.
+    # Notes a failure and continues, so that one run shows all kinds of them.
     def wrong(kind, detail)
       number = @lock.synchronize { @wrong[kind] += 1 }
       STDERR.write("WRONG #{kind}: #{detail}\n") if number <= 3
@@ -165,7 +165,7 @@ module Stress
       exit!(1)
     end
 
-    # No session that nobody owns, no label, no blocked signal; and the next session is right.
+    # No session without an owner, no label, no blocked signal; and the next session is right.
     def leave_nothing
       Profiler::Testing.hammer(0)
       while (session, = Profiler::Session.instance_variable_get(:@running).first)

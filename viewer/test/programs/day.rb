@@ -11,7 +11,7 @@ START = Time.utc(2026, 11, 26)
 PID = 4711
 TIME = 9 # fields of pprof
 DURATION = 10
-META = 5202 # JSON of ours
+META = 5202 # profiler's JSON
 
 def varint(number)
   bytes = "".b

@@ -17,7 +17,7 @@ module Profiler
          ("#{stats[:dropped]} dropped" if stats[:dropped].positive?)].compact
       end
 
-      # The shares of the states in wall clock time.
+      # Returns the shares of the states in wall clock time.
       def state_shares(profile)
         wall = profile.totals.fetch("wall", 0)
         return [] if wall.zero?

@@ -2,11 +2,11 @@
 
 module Profiler
   module CLI
-    # A view of windows: by which rows, of which sample type, in which order, with which filter.
+    # How +profiler top+ shows windows: the kind of rows, the sample type, the order and the filter.
     class RankingView
-      # Sample types that a window is not shown by.
+      # Sample types that cannot be chosen.
       COUNTS = %w[samples].freeze
-      # Labels of the profiler's own, which are no labels of an app.
+      # Labels that the profiler sets itself, not the app.
       OWN = %w[gc gc_reason class].freeze
       private_constant :COUNTS, :OWN
 
@@ -14,7 +14,7 @@ module Profiler
 
       # @param by [String] methods, lines or a label
       # @param type [String, nil]
-      # @param total [Boolean, nil] whether the total weight decides the order
+      # @param total [Boolean, nil] whether to order by total weight
       def initialize(by:, type: nil, total: nil)
         @by = by
         @type = type
@@ -22,16 +22,16 @@ module Profiler
         @filter = ""
       end
 
-      # The other order.
+      # Toggles between self and total.
       def turn = @total = !@total
 
-      # The next sample type.
+      # Selects the next sample type.
       def next_type(window)
         types = types_of(window.profile)
         @type = types[(types.index(type(window)) + 1) % types.size]
       end
 
-      # The next label that samples have.
+      # Selects the next label that samples have.
       def next_label(window)
         labels = window.profile.samples.flat_map { |it| it.labels.keys }.uniq.sort - OWN
         return if labels.empty?
@@ -39,17 +39,17 @@ module Profiler
         @by = labels[((labels.index(@by) || -1) + 1) % labels.size]
       end
 
-      # The type that is shown.
+      # Returns the sample type that is shown.
       #
       # @return [String]
       def type(window) = @type || Native.default_type(window.profile)
 
-      # The rows of a window.
+      # Returns the rows of a window.
       #
       # @return [Array<Array>] name, place, total, self and function of each
       def rows(window) = ranking(window, nil, {})[1]
 
-      # The table of a page, as lines.
+      # Returns the table of a page, as lines.
       #
       # @param before [Windows::Window, nil] the one before
       # @return [Array<String>]
@@ -58,7 +58,7 @@ module Profiler
         ranking(window, before, { columns: columns, color: color, marks: Lines.utf8? ? %w[▲ ▼] : nil, **rows }.compact).last.lines(chomp: true)
       end
 
-      # A line about the window.
+      # Returns a line about the window.
       #
       # @return [String]
       def summary(window)

@@ -39,7 +39,7 @@ module Profiler
 
         private
 
-        # IS DISTINCT FROM compares values.
+        # Returns whether a table follows: not after IS DISTINCT FROM, which compares values.
         def table_follows?
           TABLE_FOLLOWS.include?(@last) || (@last == "FROM" && @before_last != "DISTINCT")
         end

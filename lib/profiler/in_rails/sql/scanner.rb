@@ -61,7 +61,7 @@ module Profiler
 
         private
 
-        # The next token, as it may be shown.
+        # Returns the next token, as it may be shown.
         #
         # @return [String, nil] nil if it is in doubt
         def token
@@ -119,7 +119,7 @@ module Profiler
           found && "?"
         end
 
-        # A name in PostgreSQL. In SQLite it is a name too, unless none of that name exists: then it is a string.
+        # Scans text in double quotes: a name in PostgreSQL. In SQLite it is a string if nothing has that name.
         def double
           case @dialect
           when :postgresql then @scanner.scan(DOUBLE)

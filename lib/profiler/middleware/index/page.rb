@@ -90,7 +90,7 @@ module Profiler
           end
         end
 
-        # The selects and buttons. The chosen order is part of the form.
+        # Returns the selects and buttons. The chosen order is part of the form.
         def choices(rows, choice)
           sort = %(<input type="hidden" name="sort" value="#{escape(choice.sort)}">) if choice.sort
           button = ->(value, text, more = "") { %(<button name="#{escape(@parameter)}" value="#{value}"#{more}>#{text}</button>) }
@@ -113,7 +113,7 @@ module Profiler
           [*columns, "<th>What stands out", *sides].join
         end
 
-        # The address of the list in another order.
+        # Returns the address of the list in another order.
         def sorting(name, choice)
           "?#{URI.encode_www_form({ @parameter => LIST, "sort" => name, "work" => choice.work, "reason" => choice.reason }.compact)}"
         end

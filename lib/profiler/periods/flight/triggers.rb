@@ -15,14 +15,14 @@ module Profiler
       # The allowed shares of a part's busy time.
       SHARES = (0.01..1).freeze
 
-      # The least busy time of a part, as a share of its length, of which such a share says anything.
+      # The minimum busy time of a part, as a share of its length. In a part with less, shares of the busy time mean nothing.
       BUSY = 0.1
       private_constant :BUSY
 
       # The time in seconds after which a request is slow.
       attr_reader :slower_than
 
-      # @param at [Array<Symbol>] of {ENDS}
+      # @param at [Array<Symbol>] any of {ENDS}
       # @param slower_than [Numeric, nil] seconds of a request
       # @param gc_above [Numeric, nil] share of busy time
       # @param gvl_above [Numeric, nil] the same
@@ -63,9 +63,9 @@ module Profiler
         trap(@signal, there) unless there.equal?(handler) # the app has set its own since
       end
 
-      # The reason to save the flight that the end of the process is, if it is one.
+      # Returns why the end of the process writes a file, such as +SIGTERM+; nil if it does not.
       #
-      # @param error [Exception, nil] the one that ends it
+      # @param error [Exception, nil] the exception that ends it
       def end_reason(error)
         term = error.is_a?(SignalException) && error.signo == Signal.list.fetch("TERM")
         crash = !(error.nil? || error.is_a?(SystemExit) || error.is_a?(SignalException))
@@ -75,7 +75,7 @@ module Profiler
         "exit" if @at.include?(:exit)
       end
 
-      # The reason to save the flight that its newest part is, if it is one.
+      # Returns why the newest part writes a file, such as a share of GC above the limit; nil if it does not.
       #
       # @param seconds [Numeric] its length, unless it was cut short
       def found(part, seconds)

@@ -29,7 +29,7 @@ module Stress
     [level].each { |number| @deepest = number; call_from(from, call, number + 1) }
   end
 
-  # The same, on the last levels of this stack alone.
+  # The same, only on the last levels of this stack.
   def self.call_at_the_end(call)
     begin
       call_from(Float::INFINITY, call)
@@ -39,7 +39,7 @@ module Stress
     call_from(@deepest - rand(5..60), call)
   end
 
-  # On threads alone, whose machine stack ends before that of the VM. At the end of the latter Ruby 3.1 dies by itself, of the
+  # Only on threads, whose machine stack ends before that of the VM. At the end of the latter Ruby 3.1 dies by itself, of the
   # keywords of any method: they overwrite the caller's frame before it checks for space.
   OURS = PROFILED && TIMED.any? ? {
     "labels at the end" => -> { call_at_the_end(-> { Profiler.label(deep: rand(100)) { Profiler.labels } }) },
@@ -71,7 +71,7 @@ module Stress
     check_signals(name)
   end
 
-  # No thread blocks SIGPROF, but those of ours.
+  # No thread blocks SIGPROF, except the profiler's own.
   def self.check_signals(name)
     status = File.read("/proc/thread-self/status")
     blocked = status[/^SigBlk:\s*(\h+)/, 1].to_i(16)

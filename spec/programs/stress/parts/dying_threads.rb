@@ -2,10 +2,10 @@
 
 # Threads that die of errors, as did_you_mean and error_highlight describe them, while sessions start and stop.
 #
-# Ruby reports a thread's exception after the hook on its end: that is Ruby code, and an app's $stderr besides, which
+# Ruby reports a thread's exception after the hook on its end: that is Ruby code, and so is an app's $stderr, which
 # lets other threads run. All that time Thread.list has the thread.
 module Stress
-  # An app's log: it takes its time and lets go of the GVL.
+  # An app's log: it takes its time and releases the GVL.
   class SlowErr
     def initialize = @bytes = 0
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Labels and sessions in a process with Ractors: what happens on one does not change what another one sees. Before Ruby 4.0 fibers are
-# the main Ractor's alone: two that begin at once in two Ractors can get the same stack.
+# only the main Ractor's: two that begin at once in two Ractors can get the same stack.
 Warning[:experimental] = false
 module Stress
   def self.first = work(40)
@@ -42,7 +42,7 @@ module Stress
     wrong("turns that lost their labels", "#{lost} of #{total} ns") if known.size >= 4 && lost > total / 2
   end
 
-  # The first label of the process, amid a session of the main Ractor.
+  # The first label of the process, during a session of the main Ractor.
   check_turns(1_000, before: -> { label_in_ractor }) if PROFILED
 
   worker("ractors") do

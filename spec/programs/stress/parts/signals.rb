@@ -3,7 +3,7 @@
 require_relative "../injection"
 require_relative "../calls"
 
-# Signals whose traps raise, into every call of ours on the main thread. A trap raises only while a call runs, so each
+# Signals whose traps raise, into every call of the profiler on the main thread. A trap raises only while a call runs, so each
 # exception that it raised must come out of that call.
 #
 # While a callable of the app runs (out:, permit:, route:), whatever it raises is reported and goes no further. Ruby does

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Traces that come and go, with and without a log, while the traced methods are called, redefined, raise, switch fibers and lose
-# their threads. Each trace counts exactly the calls that were made on its own thread alone, and leaves no hook behind.
+# their threads. Each trace counts exactly the calls that were made on its own thread, and leaves no hook behind.
 module Stress
   class Traced
     def plain(number) = number.to_s
@@ -53,7 +53,7 @@ module Stress
       next sleep(0.1) unless PROFILED
 
       name = TRACED.keys.sample
-      next step if name == :defined && RUBY_VERSION < "3.3" # where one TracePoint alone is safe
+      next step if name == :defined && RUBY_VERSION < "3.3" # where only one TracePoint at a time is safe
 
       Profiler.trace("Stress::Traced##{name}", max_overhead: 1, limit: [nil, nil, 20].sample, **LOGS.sample) do
         10.times { |turn| TRACED.fetch(name).call(Traced.new, turn) }
