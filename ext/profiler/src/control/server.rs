@@ -125,17 +125,16 @@ impl Server {
         drop(stream);
     }
 
-    /// Sends a connection its last answer, also if it has not asked, and receives no more requests from it. Waits until it is sent,
-    /// for a limited time.
+    /// Sends a connection its last answer, also if it has not asked, and receives no more requests from it. Waits
+    /// until it is sent, for a limited time. A no-op if the client has gone.
     pub(crate) fn farewell(&self, connection: u64, mut answer: Answer) {
         let sending = answer.sending();
         let held = self.hold_ends();
         let is_number = |number: &AtomicU64| number.load(Ordering::Relaxed) == connection;
         let place = self.numbers.iter().position(is_number).and_then(|place| self.connections.get(place));
-        if let Some(descriptor) = place.and_then(Slot::get) {
-            self.calls.bid_farewell(connection, answer);
-            descriptor.shut_down_reading(); // ends the wait of its thread
-        }
+        let Some(descriptor) = place.and_then(Slot::get) else { return };
+        self.calls.bid_farewell(connection, answer);
+        descriptor.shut_down_reading(); // ends the wait of its thread
         drop(held);
         let _ = sending.recv_timeout(FAREWELL);
     }
