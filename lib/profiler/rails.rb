@@ -7,17 +7,11 @@ if defined?(Profiler::HOME) && Profiler::HOME != File.expand_path("..", __dir__)
 end
 
 require_relative "../profiler"
+require_relative "in_rails"
 require "rails/railtie"
 
 module Profiler
-  # Integration with Rails: +gem "profiler", require: "profiler/rails"+.
-  module InRails
-    autoload :Actions, "#{__dir__}/in_rails/actions"
-    autoload :Jobs, "#{__dir__}/in_rails/jobs"
-    autoload :Markers, "#{__dir__}/in_rails/markers"
-  end
-
-  # Configures Rails by <tt>config.profiler</tt>: the options of {Middleware}, and
+  # Integrates with Rails: +gem "profiler", require: "profiler/rails"+. Configures Rails by <tt>config.profiler</tt>: the options of {Middleware}, and
   #
   # +enabled+:: false disables everything
   # +markers+:: false disables the markers for SQL, templates and caches
@@ -35,8 +29,7 @@ module Profiler
     initializer "profiler.labels" do |app|
       # Classes of jobs call `profiled` in any case.
       InRails::Jobs.enabled = app.config.profiler.enabled != false
-      ActiveSupport.on_load(:active_job) { include InRails::Jobs }
-      ActiveSupport.on_load(:action_controller) { prepend InRails::Actions } if InRails::Jobs.enabled
+      InRails.label
     end
 
     initializer "profiler.markers" do |app|

@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+module Profiler
+  module InLibraries
+    # Extends a module that is prepended to an app. Labels and counts requests by the route that the app has found, as {Middleware}
+    # does, unless that is there.
+    module Routed
+      def hook(app)
+        # Loaded now, as a request can be interrupted in the middle of it.
+        @route = Middleware::Route.new(nil)
+        app.prepend(self)
+      end
+
+      # Returns whether a request is to be labelled.
+      def wanted?(env) = !env.key?(Middleware::LABELS) && Session.covering?
+
+      def labelled(env)
+        begun = Clock.now
+        path = Middleware::Route.path(env["SCRIPT_NAME"], env["PATH_INFO"])
+        early = env[Middleware::LABELS] = @route.early_labels(env, path)
+        begin
+          response = Profiler.label(early) { yield }
+        ensure
+          status = response.first if response.is_a?(Array)
+          labels = Losses.own(Losses::OF_APPS, ->(_error) {}) { @route.learn(env, path, early, status) }
+          Native.count_request(labels || early, begun)
+        end
+      end
+    end
+  end
+end
