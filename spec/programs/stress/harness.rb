@@ -127,8 +127,9 @@ module Stress
       wrong("an exception that ended the worker #{name}", "#{e.class}: #{e.message}\n#{e.backtrace&.first(12)&.join("\n")}")
     end
 
+    # A worker ends after the step that it is in: that of a whole process takes up to 40 s.
     def ended(name, thread)
-      return if wait_for(HANG) { !thread.alive? }
+      return if wait_for(HANG * 3) { !thread.alive? }
 
       hang("the worker #{name} did not end", [thread])
     end
