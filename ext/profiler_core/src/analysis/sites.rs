@@ -179,6 +179,16 @@ impl<'profile> Sites<'profile> {
         })
     }
 
+    /// Returns whether the profiler itself worked there, and not a method that it has replaced.
+    pub(super) fn is_own_work(&self, stack: StackId) -> bool {
+        let mut frames = self.profile.frames_of(stack);
+        let is_continued = |it: Frame| self.name(it) == "UnboundMethod#bind_call";
+        frames
+            .by_ref()
+            .find(|it| self.class(*it) != Class::Inner || is_continued(*it))
+            .is_some_and(|it| self.class(it) == Class::Own)
+    }
+
     pub(super) fn is_app(&self, frame: Frame) -> bool {
         self.class(frame) == Class::App
     }

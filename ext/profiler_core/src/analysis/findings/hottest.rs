@@ -55,7 +55,7 @@ const ITERATORS: [&str; 24] = [
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Vec<Finding> {
     let rows: Vec<(StackId, u64)> = clock
         .rows()
-        .filter(|(_, part, _)| **part == Part::Running)
+        .filter(|(sample, part, _)| **part == Part::Running && !sites.is_own_work(sample.stack))
         .map(|(it, _, weight)| (it.stack, weight))
         .collect();
     let ran = rows.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));

@@ -164,3 +164,14 @@ fn one_function_that_ran_is_always_named() {
     assert_eq!(found(&example.profile())[..2], expected);
     assert_eq!(found(&Profile::default()), []);
 }
+
+#[test]
+fn what_the_profiler_does_itself_is_not_what_ran() {
+    let mut example = Example::lasting_ms(1_000);
+    let notify = "<main> /app.rb:9; Order#load /app.rb:4; Timed#finish /g/gems/notify-1.0/timed.rb:7";
+    let own = "Profiler::InRails::Markers.sql /g/gems/profiler-0.1.0/lib/profiler/in_rails/markers.rb:40";
+    example.wall(MAIN, State::Running, 900, &format!("{notify}; {own}; String#scan"));
+    example.wall(MAIN, State::Running, 100, "<main> /app.rb:9; Order#load /app.rb:4");
+    let text = found(&example.profile()).remove(0).1;
+    assert_eq!(text, "running Order#load");
+}
