@@ -1,4 +1,4 @@
-// What was computed last, so that it is computed once.
+// A cache of results, so that each is computed once.
 
 /** A cache of values by owner and name, for the owners that were used last. */
 export class Cache {

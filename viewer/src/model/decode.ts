@@ -176,7 +176,7 @@ class Raw {
     if (depth === 0) throw new FormatError("a sample has no stack");
     if (depth > MOST_FRAMES) throw new FormatError(`a stack has more than ${MOST_FRAMES} frames`);
     if (this.starts.length > 1 && this.values.length - values !== values / (this.starts.length - 1)) {
-      throw new FormatError("a sample has not one value for each sample type");
+      throw new FormatError("a sample does not have one value per sample type");
     }
     this.labelsOf.push(labels);
   }
@@ -245,7 +245,7 @@ class Raw {
 
   private checkedRows(types: number, frames: number, threads: number): { rows: Rows; states: string[]; labelSets: LabelSet[] } {
     const count = this.starts.length;
-    if (this.values.length !== count * types) throw new FormatError("a sample has not one value for each sample type");
+    if (this.values.length !== count * types) throw new FormatError("a sample does not have one value per sample type");
     if (this.sampleThread.length !== count) throw new FormatError("the profile does not name the thread of each sample");
     this.starts.push(this.locations.length);
     const labels = this.checkedLabels();

@@ -28,7 +28,7 @@ export function Chips() {
   return (
     <div class="chips">
       <p class="selected" aria-live="polite">
-        {isComparing(tab) ? <BothTotals /> : <SideTotal />}
+        {isComparing(tab) ? <BothTotals /> : <Total />}
       </p>
       <ul aria-label="Selected">
         {chips.map(({ text, remove }) => (
@@ -60,7 +60,7 @@ export function Chips() {
 }
 
 /** The sum of the selection. */
-function SideTotal() {
+function Total() {
   const { model, sums, state } = useApp();
   const { selection } = state;
   const type = model.type(selection);
