@@ -64,7 +64,7 @@ kept = ENV["PROFILER_TARGET_DIR"].to_s.then { |dir| dir unless dir.empty? }
 target = File.expand_path(kept || "target")
 built = File.join(target, profile == "dev" ? "debug" : profile, "lib#{NAME}.#{RbConfig::CONFIG["SOEXT"] || "so"}")
 
-# RUBY: the rb-sys crate would else bind the first `ruby` in PATH. CARGO_BUILD_TARGET would move the result elsewhere.
+# RUBY: otherwise the rb-sys crate would bind the first `ruby` in PATH. CARGO_BUILD_TARGET would move the result elsewhere.
 command = ["env", "-u", "CARGO_BUILD_TARGET", "RUBY=#{RbConfig.ruby}", cargo, "build", "--locked", "--lib", "--package", NAME,
            "--manifest-path", File.join(__dir__, "Cargo.toml"), "--profile", profile, "--target-dir", target]
 command.push("--features", features) unless features.empty?

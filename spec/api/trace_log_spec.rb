@@ -124,7 +124,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
     RUBY
     waits = RUBY_VERSION < "3.3" ? 0 : 1 # waiting is not measured before
     expect(report).to include(raised: 3, class: 2, returned: 3, not: 4, none: 0, text: 0, slow: waits, labelled: 1, labels: ["usr"])
-    expect(report[:limited]).to match([have_attributes(size: 2), "it had as many calls as requested"])
+    expect(report[:limited]).to match([have_attributes(size: 2), "it reached its limit of calls"])
   end
 
   it "lists the lines that a call ran, with their times and what they changed" do

@@ -74,7 +74,7 @@ RSpec.describe "Profiler.trace" do
       hooks = ObjectSpace.each_object(TracePoint).count(&:enabled?)
       print_json(few: few.to_h.slice(:calls, :ended), running: running, dear: dear.to_h[:ended], after: endless.calls - before, hooks: hooks, deep: deep.to_h.slice(:calls, :ended))
     RUBY
-    expect(report).to match(few: { calls: 3, ended: "it had as many calls as requested" }, running: true,
+    expect(report).to match(few: { calls: 3, ended: "it reached its limit of calls" }, running: true,
                             dear: "it took more than 0.1% of a core", after: 0, hooks: 0, deep: { calls: 9_001, ended: nil })
   end
 

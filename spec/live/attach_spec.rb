@@ -178,7 +178,7 @@ RSpec.describe "profiler attach" do
       expect(refusal(2**22)).to eq([1, "profiler: cannot attach to process #{2**22}: there is no such process\n"])
       sleeper = spawn("sleep", "60")
       sleep 2.1
-      expect(refusal(sleeper)).to match([1, /\Aprofiler: cannot attach to process #{sleeper}: (it has no Ruby in it|Ruby is still starting in it)/])
+      expect(refusal(sleeper)).to match([1, /\Aprofiler: cannot attach to process #{sleeper}: (it does not run Ruby|Ruby is still starting in it)/])
       expect(profiler_child("attach", "x")).to have_attributes(code: 2, err: /one process id is needed/)
       expect(profiler_child("attach", "--wait", "0", "1")).to have_attributes(code: 2, err: /--wait "0" is not a number of seconds/)
     ensure

@@ -19,7 +19,7 @@ RSpec.describe "profiler memory" do
       expect(JSON.parse(File.read("#{box}/before.json")).dig("snapshot", "owners").map { |it| it["name"] }).to include("Kept")
       expect(profiler_of("memory", "--owners", "--since", "#{box}/before.json", pid).out).to match(/\ARSS .* -> .* in \d+ s\.$/)
       why = profiler_of("memory", "--why", "Kept", pid)
-      expect(why.out).to match(/^Why 1,000 objects are alive of class Kept, which retain [23]\.\d+ MiB:$.*^ +[23]\.\d+ MiB  > ::ALL  Array\n.*  > \[\d+\]  Kept$/m)
+      expect(why.out).to match(/^Why 1,000 objects of class Kept are alive \(retained: [23]\.\d+ MiB\):$.*^ +[23]\.\d+ MiB  > ::ALL  Array\n.*  > \[\d+\]  Kept$/m)
       expect(profiler_of("memory", "--why", "Lost", pid)).to have_attributes(code: 1, err: /why: no class is named "Lost"/)
       expect(profiler_of("memory", "#{box}/before.json").out).to start_with("Process #{pid}: ")
     end

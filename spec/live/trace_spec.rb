@@ -14,7 +14,7 @@ RSpec.describe "profiler trace" do
       trace = JSON.parse(result.out, symbolize_names: true)
       expect(trace).to include(name: "Order#save", calls: be > 5, raised: 0, results: [["String", trace[:finished]]])
       text = profiler_of("trace", "--limit", "3", pid.to_s, "Order#save")
-      expect(text).to have_attributes(out: /\AOrder#save: 3 calls in .*it had as many calls as requested/m, err: "profiler: tracing Order#save\n")
+      expect(text).to have_attributes(out: /\AOrder#save: 3 calls in .*it reached its limit of calls/m, err: "profiler: tracing Order#save\n")
     end
   end
 
@@ -23,7 +23,7 @@ RSpec.describe "profiler trace" do
       result = profiler_of("trace", "--args", "--show", "number", "--when", "number == 1 and user == 7 and usr != 7", "--limit", "2", pid.to_s, "Order#save")
       expect(result.err).to eq "profiler: tracing Order#save\nprofiler: user, usr: no argument of the method, so taken as labels\n"
       expect(result.out.lines.first(2)).to all(match(/\A\d\d:\d\d:\d\d\.\d{3}  \d\S* .s.*  Order#save\(number: 1\) returned String, from -e:\d+\n/))
-      expect(result.out).to match(/^Order#save: \d+ calls in .*it had as many calls as requested/m)
+      expect(result.out).to match(/^Order#save: \d+ calls in .*it reached its limit of calls/m)
       json = JSON.parse(profiler_of("trace", "--lines", "--limit", "1", "--when", "ms >= 0", "--json", pid.to_s, "Order#save").out)
       expect(json["log"]).to match([/  Order#save returned String, from/, /\A +\d+ +\S+ .s\z/])
     end

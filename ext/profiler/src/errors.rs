@@ -70,13 +70,13 @@ impl Piece {
     }
 }
 
-/// What is wrong with the value of an option of a session.
+/// A wrong value of an option of a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault<'a> {
     pub(crate) option: &'static str,
     /// `None` if the option is wrong with any value.
     pub(crate) value: Option<Value>,
-    /// What follows the value in a sentence.
+    /// The rest of the sentence, after the value.
     pub(crate) pieces: &'a [Piece],
 }
 

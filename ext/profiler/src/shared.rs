@@ -133,7 +133,7 @@ impl Capture {
     /// Requests the job at the end of a block, from the thread that waits with the GVL.
     ///
     /// # Safety
-    /// As for [`Job::trigger_from_outside`].
+    /// Same as for [`Job::trigger_from_outside`].
     pub(crate) unsafe fn ask_at_block_end(&self) {
         // Acquire pairs with the Release in `set_block_job`.
         // SAFETY: the pointer is null or came from a `&'static Job`.
@@ -146,7 +146,7 @@ impl Capture {
     /// Requests the job that determines whose labels are current on this thread.
     ///
     /// # Safety
-    /// As for [`Job::trigger`].
+    /// Same as for [`Job::trigger`].
     pub(crate) unsafe fn resync_labels(&self) {
         // Acquire pairs with the Release in `set_resync_job`.
         // SAFETY: the pointer is null or came from a `&'static Job`.

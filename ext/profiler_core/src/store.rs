@@ -32,7 +32,8 @@ pub fn replace(
     written
 }
 
-/// Creates the directory, for its owner alone, if it is missing, and checks that nobody else can write to it.
+/// Creates the directory, only for its owner, if it is missing, and checks that no other user can write to
+/// it.
 ///
 /// # Errors
 /// Returns the errors of the system. Returns [`Error::Directory`] for a link, or for a directory that belongs

@@ -1,5 +1,5 @@
-//! The class `Profiler::Attachment`: a process that the command joins. The work is done on a native thread of
-//! its own, whose end lets go of the thread that it has stopped.
+//! The class `Profiler::Attachment`: a process to which the command attaches. The work is done on a native thread
+//! of its own. When that thread ends, the kernel releases the thread that it has stopped.
 
 use magnus::{Error, RModule, Ruby};
 

@@ -97,7 +97,7 @@ impl ControlServer {
         Ok(())
     }
 
-    /// Implements `server._dump_at(signal)`: prints a dump on stderr at the signal of that number. If the app
+    /// Implements `server._dump_at(signal)`: prints a dump on stderr when the signal arrives. If the app
     /// traps the signal, its trap is called too.
     fn dump_at(ruby: &Ruby, rb_self: &Self, signal: i32) -> Result<(), Error> {
         let done = if is_dump_signal(signal) {

@@ -34,7 +34,7 @@ fn ledger(
     _force: bool,
     _why: Option<(String, RArray)>,
 ) -> Result<(String, Option<RArray>), Error> {
-    let why = "only Linux tells a process what its memory is";
+    let why = "the ledger of memory needs Linux";
     Err(crate::vm::exceptions::error(ruby, "Unsupported", why))
 }
 

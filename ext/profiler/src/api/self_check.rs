@@ -18,11 +18,11 @@ fn untested() -> Option<&'static str> {
 }
 
 /// Implements `Native.probe(objects)`: returns the names of the frames of this call, leaf first; for how many
-/// of that many objects the hook was called; and whether the hooks on garbage collection were called.
+/// of `objects` the hook was called; and whether the hooks on garbage collection were called.
 fn probe(ruby: &Ruby, objects: usize) -> Result<(RArray, u64, bool), Error> {
     let (mut handles, mut lines) = ([0; FRAMES], [0; FRAMES]);
-    // SAFETY: both buffers have that size; a Ruby method is running, and no thread collects garbage, as this
-    // one holds the GVL.
+    // SAFETY: both buffers have room for `FRAMES`; a Ruby method is running, and no thread collects garbage,
+    // as this one holds the GVL.
     let count = unsafe { vm::frames::walk(handles.as_mut_ptr(), lines.as_mut_ptr(), FRAMES) };
     let walked = handles.get(..count).unwrap_or_default();
     // SAFETY: the running stack holds these frames, and the buffer on it keeps them in place.

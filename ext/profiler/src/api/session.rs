@@ -74,7 +74,7 @@ impl Session {
         Ok(())
     }
 
-    /// Implements `session.slice(scope)`: begins a session of that scope alone, which has no timers of its
+    /// Implements `session.slice(scope)`: begins a session of only that scope, which has no timers of its
     /// own. Returns nil if this session no longer records.
     fn slice(ruby: &Ruby, session: Obj<Self>, scope: u32) -> Result<Option<Self>, Error> {
         door::demand_stack(ruby)?;

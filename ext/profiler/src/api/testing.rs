@@ -21,7 +21,7 @@ fn hold_scratch(hold: bool) {
     walk::hold_all(hold);
 }
 
-/// Computes for that long with the GVL, without checking interrupts.
+/// Computes with the GVL for some milliseconds, without checking interrupts.
 fn hog_gvl(milliseconds: u64) {
     let till_ns = clock::monotonic_ns() + milliseconds * 1_000_000;
     while clock::monotonic_ns() < till_ns {
@@ -42,7 +42,7 @@ fn fill_ring() -> usize {
     (0..hub.ring.capacity()).take_while(fits).count()
 }
 
-/// Freezes generations at that number of handles from now on. Returns the number of handles that are kept
+/// Freezes generations at this number of handles from now on. Returns the number of handles that are kept
 /// now.
 fn freeze_at(handles: usize) -> usize {
     let Some(hub) = CAPTURE.hub() else { return 0 };
@@ -112,7 +112,7 @@ fn handler_ns(times: usize) -> u64 {
     rounds.get(rounds.len() / 2).copied().unwrap_or(0)
 }
 
-/// Delays the ticker by that long, from each decision for a tick to sending it.
+/// Delays the ticker by some microseconds, from each decision for a tick to sending it.
 fn slow_ticks(us: u64) {
     ticker::SLOW_TICKS_US.store(us, Ordering::Relaxed);
 }

@@ -70,10 +70,11 @@ fn handles_of(sums: &Sums) -> impl Iterator<Item = u64> + '_ {
 }
 
 impl Tracer {
-    /// Implements `Tracer._new(calls, overhead, method, size, sibling)`: creates a trace that ends after so many
-    /// calls, or nil for any number, or if the overhead of its group exceeds that share of a core. The group is that
-    /// of its sibling, or else a new one of `size` traces. A method is the lines at which it returns, whether it has
-    /// one line only, and for a C function its owner and its original name.
+    /// Implements `Tracer._new(calls, overhead, method, size, sibling)`: creates a trace. `calls` is the
+    /// number of calls after which it ends, or nil. `overhead` is the share of a core above which its group
+    /// ends. `method` has the lines at which the method returns, whether it has only one line, and for a C
+    /// function its owner and original name. `size` is the number of traces in a new group. `sibling` is a
+    /// trace of the group to join, or nil.
     fn new(
         ruby: &Ruby,
         calls: Option<u64>,
@@ -135,8 +136,8 @@ impl Tracer {
         unsafe { self.tracer.with(|sums| sums.finished = Some(calls)) };
     }
 
-    /// Implements `tracer._restart`: lets the newest call of the running fiber begin now, as what came before was not
-    /// the method's.
+    /// Implements `tracer._restart`: lets the newest call of the running fiber begin now, as what came before
+    /// was not the method's.
     fn restart(&self) {
         let fiber = state::current_fiber();
         // SAFETY: methods run with the GVL; the clocks call nothing.
@@ -145,8 +146,8 @@ impl Tracer {
 
     /// Implements `tracer._finished`: looks up the finished call of the running fiber; nil if there is none.
     /// Returns three things: its duration and its times running, waiting, waiting for the GVL and in garbage
-    /// collection, all in ns; whether it raised; and the class of what it returned or raised, which is nil for a
-    /// throw.
+    /// collection, all in ns; whether it raised; and the class of what it returned or raised, which is nil
+    /// for a throw.
     fn finished(&self) -> Option<(Vec<u64>, bool, Option<Value>)> {
         let fiber = state::current_fiber();
         // SAFETY: methods run with the GVL, and nothing is called.
@@ -163,8 +164,8 @@ impl Tracer {
         Some((vec![call.ns, running_ns, waiting_ns, gvl_ns, gc_ns + gc_off_cpu_ns], has_raised, class))
     }
 
-    /// Implements `tracer._logged(ns, last)`: ends the logging of a call, adds the time that it took, and ends the trace if that was
-    /// the last call to log. Returns whether the trace goes on.
+    /// Implements `tracer._logged(ns, last)`: ends the logging of a call, adds the time that it took, and
+    /// ends the trace if that was the last call to log. Returns whether the trace is still running.
     fn logged(&self, took_ns: u64, is_last: bool) -> bool {
         let fiber = state::current_fiber();
         // SAFETY: methods run with the GVL; the clock and the end of a TracePoint call nothing.
@@ -239,8 +240,8 @@ impl Tracer {
         Ok(it.named(ruby, name)?.text(columns))
     }
 
-    /// Implements `Tracer._table(pattern, names, tracers, left_out, columns)`: returns the sums of several traces as a
-    /// table, beside the number of methods that could not be traced.
+    /// Implements `Tracer._table(pattern, names, tracers, left_out, columns)`: returns the sums of several
+    /// traces as a table, beside the number of methods that could not be traced.
     fn table(
         pattern: String,
         names: Vec<String>,
@@ -310,7 +311,7 @@ impl Copied {
         let (callers, other_callers) = sums.tally.callers();
         let percentiles = durations.percentiles_ns(&PERCENTS.map(|(_, percent)| percent)).unwrap_or_default();
         let ended = sums.ended.map(|why| match why {
-            Ended::Calls => "it had as many calls as requested".into(),
+            Ended::Calls => "it reached its limit of calls".into(),
             Ended::Overhead => {
                 let who = if sums.limits.group.size > 1 { "all traces together" } else { "it" };
                 let share = (sums.limits.overhead * 1e4).round() / 100.0;

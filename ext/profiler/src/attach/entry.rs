@@ -1,4 +1,4 @@
-//! What runs in the process that is joined, on a Ruby thread of its own.
+//! The part of attaching that runs in the other process, on a Ruby thread of its own.
 
 use std::ffi::{c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -45,8 +45,8 @@ impl Wanted {
     }
 }
 
-/// Joins this process: loads the profiler, which opens the control socket. The code of the attacher calls it,
-/// as the body of a Ruby thread, after its job has taken the request.
+/// Attaches to this process: loads the profiler, which opens the control socket. The code of the attacher
+/// calls it, as the body of a Ruby thread, after its job has taken the request.
 ///
 /// *Runs on:* a Ruby thread of its own. *GVL:* held. *Calls:* Ruby code.
 ///
@@ -55,7 +55,7 @@ impl Wanted {
 #[no_mangle]
 pub(crate) unsafe extern "C" fn profiler_attach(request: *mut c_void) -> VALUE {
     let wanted = Wanted(request.cast());
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `request` is the address of a request in this process.
     let (magic, deadline_ns, pid) = unsafe { ((*wanted.0).magic, (*wanted.0).deadline_ns, (*wanted.0).pid) };
     if magic != MAGIC {
         return rb_sys::Qnil as VALUE;

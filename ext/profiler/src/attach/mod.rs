@@ -1,4 +1,4 @@
-//! Joining a process that has not loaded us. Only for x86-64 and glibc.
+//! Attaching to a process that has not loaded us. Only for x86-64 and glibc.
 //!
 //! One thread of the process is stopped for a fraction of a millisecond. It continues with a call of
 //! `rb_postponed_job_register_one`, as if a signal handler made it. A signal frame below its stack restores
@@ -6,9 +6,9 @@
 //! interrupts, makes a Ruby thread, and returns. The thread loads our library and calls [`entry`], which
 //! loads `lib/profiler/attached.rb`. That opens the control socket.
 //!
-//! What is written: the code of the job and of the thread, into the unused end of the last page of a library's code, and the
-//! request, into the unused end of the last page of a library's data. Both stay there. Nothing is mapped, and
-//! no memory is allocated in that process but by the job.
+//! What is written: the code of the job and of the thread, into the unused end of the last page of a
+//! library's code, and the request, into the unused end of the last page of a library's data. Both stay
+//! there. Nothing is mapped, and no memory is allocated in that process but by the job.
 //!
 //! *The order keeps it safe:* before a thread gets other registers, it is stopped, and the code and the
 //! request are read back through a descriptor that was opened after the stop. So a process that has become

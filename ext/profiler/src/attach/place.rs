@@ -9,8 +9,8 @@ use profiler_core::attach::symbols::{Library, Segment};
 use profiler_core::attach::Memory;
 use profiler_core::memory::mapping::{Backing, Mapping, PAGE};
 
-/// The memory that a process had when this was opened. After the process has called exec, nothing can be read or
-/// written any more.
+/// The memory that a process had when this was opened. After the process has called exec, nothing can be read
+/// or written any more.
 #[derive(Debug)]
 pub(super) struct OtherMemory(pub(super) File);
 
@@ -77,8 +77,9 @@ impl Mappings {
         found
     }
 
-    /// Returns the address of the unused end of a segment's last page. Returns `None` if fewer than `bytes` are
-    /// unused, if they are neither zero nor begin with `own`, or if the mapping is shared or fails `is_fit`.
+    /// Returns the address of the unused end of a segment's last page. Returns `None` if fewer than `bytes`
+    /// are unused, if they are neither zero nor begin with `own`, or if the mapping is shared or fails
+    /// `is_fit`.
     pub(super) fn unused(
         &self,
         memory: &OtherMemory,

@@ -1,4 +1,4 @@
-//! The process that is joined.
+//! The process to attach to.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -24,7 +24,7 @@ const RETURN: Duration = Duration::from_secs(1);
 /// The maximum length of a version or platform in bytes.
 const LONGEST: usize = 64;
 
-/// What the calls into the process need.
+/// The addresses that calls into the process need.
 #[derive(Debug)]
 struct Prepared {
     written: Written,
@@ -34,7 +34,7 @@ struct Prepared {
     handler: AtomicU64,
 }
 
-/// A process with a Ruby, and the addresses in it that joining needs.
+/// A process with a Ruby, and the addresses in it that attaching needs.
 #[derive(Debug)]
 pub(crate) struct Attachment {
     pid: i32,
@@ -61,7 +61,7 @@ impl Attachment {
         let memory = OtherMemory::open(pid).map_err(refused)?;
         // SAFETY: the call takes no pointer.
         if unsafe { libc::flock(memory.0.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            return Err(Refusal::NotNow("another profiler attach is at work on it".into()));
+            return Err(Refusal::NotNow("another profiler attach is working on it".into()));
         }
         let mappings = Mappings::read(pid).map_err(refused)?;
         let libraries = mappings.libraries(&memory);
@@ -77,7 +77,7 @@ impl Attachment {
             let why = if musl {
                 "its C library is musl, and only glibc is supported"
             } else {
-                "it has no Ruby in it"
+                "it does not run Ruby"
             };
             return Err(Refusal::never(why));
         };
@@ -108,8 +108,8 @@ impl Attachment {
         })
     }
 
-    /// Writes the code and an idle request, and finds Ruby's signal handler. `pid` is the id of the process in
-    /// its own namespace, and `spare` an unused signal.
+    /// Writes the code and an idle request, and finds Ruby's signal handler. `pid` is the id of the process
+    /// in its own namespace, and `spare` an unused signal.
     pub(crate) fn prepare(&self, pid: u32, library: &[u8], script: &[u8], spare: i32) -> Result<(), Refusal> {
         let code = Code::new(self.functions);
         let request =
@@ -164,22 +164,22 @@ impl Attachment {
         Ok(())
     }
 
-    /// Refuses a process in which an earlier request is in progress. The request of a parent, of which a forked
-    /// child has a copy, does not count.
+    /// Refuses a process in which an earlier request is in progress. The request of a parent, of which a
+    /// forked child has a copy, does not count.
     fn refuse_busy(&self, request_at: u64, pid: u32) -> Result<(), Refusal> {
         let is_ours = self.memory.u64(request_at) == Some(request::MAGIC)
             && self.memory.u32(request_at + 20) == Some(pid);
         let state = self.memory.u32(request_at + request::STATE as u64).and_then(State::from_number);
         match state {
             Some(State::Taken | State::Loading) if is_ours => {
-                Err(Refusal::NotNow("an earlier profiler attach is still at work in it".into()))
+                Err(Refusal::NotNow("an earlier profiler attach is still working in it".into()))
             }
             _ => Ok(()),
         }
     }
 
-    /// Finds Ruby's signal handler. Calls `sigaction` on a thread of the process for several signals, until two
-    /// have the same handler in Ruby's library.
+    /// Finds Ruby's signal handler. Calls `sigaction` on a thread of the process for several signals, until
+    /// two have the same handler in Ruby's library.
     fn find_handler(&self, prepared: &Prepared) -> Result<u64, Refusal> {
         let at = prepared.written.request_at + request::MESSAGE as u64;
         let code = range(self.ruby.code);
@@ -193,7 +193,7 @@ impl Attachment {
                 match self.memory.u64(at) {
                     Some(u64::MAX) if begun.elapsed() < RETURN => sleep(Duration::from_micros(50)),
                     Some(u64::MAX) | None => {
-                        return Err(Refusal::NotNow("a thread of it gets no CPU".into()))
+                        return Err(Refusal::NotNow("one of its threads gets no CPU".into()))
                     }
                     Some(handler) => break handler,
                 }
@@ -216,8 +216,8 @@ impl Attachment {
         self.prepared.get().ok_or_else(|| Refusal::never("it was not prepared"))
     }
 
-    /// Makes Ruby run the job, which does nothing after `patience`. Returns for how many nanoseconds a thread was
-    /// stopped.
+    /// Makes Ruby run the job, which does nothing after `patience`. Returns for how many nanoseconds a thread
+    /// was stopped.
     pub(crate) fn ask(&self, patience: Duration) -> Result<u64, Refusal> {
         let prepared = self.prepared()?;
         let deadline = clock::monotonic_ns() + u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX / 2);
@@ -251,7 +251,7 @@ impl Attachment {
         Ok((state, message))
     }
 
-    /// Unlocks the process, so that others can join it.
+    /// Unlocks the process, so that others can attach to it.
     pub(crate) fn release(&self) {
         // SAFETY: the call takes no pointer.
         unsafe { libc::flock(self.memory.0.as_raw_fd(), libc::LOCK_UN) };

@@ -1,4 +1,4 @@
-//! The reason why a process cannot be joined.
+//! The reason why it is impossible to attach to a process.
 
 /// A reason, as a sentence about the process without its subject.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -39,7 +39,7 @@ const NEVER: [i64; 7] = [
     libc::SYS_rt_sigreturn,
 ];
 
-/// What was written into the process, with the addresses.
+/// The code and data that were written into the process, with the addresses.
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) code: Code,
@@ -64,10 +64,10 @@ impl Threads {
         Self { pid, ruby_data, has_timer, timer: AtomicI32::new(0) }
     }
 
-    /// Calls `function` on a thread of the process. Returns for how many nanoseconds that thread was stopped; the
-    /// function has not returned yet.
+    /// Calls `function` on a thread of the process. Returns for how many nanoseconds that thread was stopped;
+    /// the function has not returned yet.
     pub(super) fn call(&self, written: &Written, function: u64, arguments: [u64; 3]) -> Result<u64, Refusal> {
-        let mut why = "no thread of it can be used at this instant".to_owned();
+        let mut why = "none of its threads can be used at the moment".to_owned();
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 sleep(PAUSE);
@@ -93,7 +93,7 @@ impl Threads {
                     ))
                 }
                 Err(NotStopped::Late) => {
-                    return Err(Refusal::NotNow("a thread of it waits for a device".into()))
+                    return Err(Refusal::NotNow("one of its threads is waiting for a device".into()))
                 }
                 Err(NotStopped::Refused(_) | NotStopped::NotNow) => {}
             }
@@ -142,7 +142,7 @@ fn redirect(
     let not_now = |text: &str| Refusal::NotNow(text.into());
     let registers = tracee.registers().map_err(gone)?;
     if NEVER.contains(&(registers[ORIG_RAX] as i64)) {
-        return Err(not_now("its thread makes another process or thread"));
+        return Err(not_now("its thread is creating a process or a thread"));
     }
     // The process may have called exec, or its id may belong to another process by now.
     let memory = OtherMemory::open(pid).map_err(gone)?;
@@ -151,7 +151,7 @@ fn redirect(
         || code != written.code.bytes
         || memory.u64(written.request_at) != Some(request::MAGIC)
     {
-        return Err(Refusal::Never("it has become another program".into()));
+        return Err(Refusal::Never("it has called exec".into()));
     }
     if is_in_sequence(&memory, tracee, registers[RIP]) {
         return Err(not_now("its thread is in a restartable sequence"));

@@ -151,7 +151,7 @@ impl PolledWaits {
     /// Calls `record` for a block that has just ended, and settles its time.
     ///
     /// # Signal safety
-    /// As for [`PolledWaits::record`].
+    /// Same as for [`PolledWaits::record`].
     pub(crate) fn record_block(&self, hub: &Hub, header: &Header, record: impl Fn(&Header) -> bool) {
         let found = self.0.classify(&header.walls, false);
         close(hub, header, found.before_ns);
@@ -163,7 +163,7 @@ impl PolledWaits {
     /// Calls `record` for a tick on a thread that collects garbage, without the stack that is to blame.
     ///
     /// # Signal safety
-    /// As for [`PolledWaits::record`].
+    /// Same as for [`PolledWaits::record`].
     #[inline]
     pub(crate) fn record_collecting(
         &self,
@@ -190,7 +190,7 @@ impl PolledWaits {
 /// reports that.
 ///
 /// # Signal safety
-/// As for [`PolledWaits::in_call`].
+/// Same as for [`PolledWaits::in_call`].
 #[inline]
 pub(crate) fn found_in_call(context: &Context) -> bool {
     NEEDED && in_call::in_call(context)

@@ -50,7 +50,7 @@ unsafe extern "C" fn at_block_end(_data: *mut c_void) {
     }
 }
 
-/// Takes the record of the block that the calling thread has been in, if it was asked for one.
+/// Records the block that the calling thread has been in, if a record was requested.
 ///
 /// *Runs on:* the thread itself, in a job, a hook or the handler. *GVL:* held. *Calls:* what the rules of
 /// this folder allow.
@@ -77,7 +77,7 @@ fn record(hub: &Hub, state: &ThreadState) {
         return count(&hub.counters.dropped_not_ruby);
     }
     let header = header_now(state, State::Blocked, begun_ns);
-    let kind = match state.wanted.outside.load(Ordering::Relaxed) {
+    let kind = match state.wanted.only_blamed.load(Ordering::Relaxed) {
         true => Kind::Holder { in_gc: false, since_tick_ns: 0 },
         false => Kind::Block {
             whole_us: (WHOLE_NS.load(Ordering::Relaxed) / 1_000) as u32,

@@ -65,7 +65,7 @@ pub(super) fn answer_block(hub: &Hub, state: &ThreadState) {
     }
 }
 
-/// Takes the record, unless the thread cannot be walked now. `known` is the thread's state, if the caller
+/// Records the thread, unless it cannot be walked now. `known` is the thread's state, if the caller
 /// knows it.
 fn record(hub: &Hub, state: &ThreadState, number: u32, known: Option<State>, in_call: bool) {
     if CAPTURE.fibers_watched.load(Ordering::Relaxed) && !knows_its_fiber(state) {
@@ -82,7 +82,7 @@ fn record(hub: &Hub, state: &ThreadState, number: u32, known: Option<State>, in_
         return;
     }
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
-    let waits = if measured && state.walls.is_on() { state.walls.is_blocked() } else { in_call };
+    let waits = if measured && state.walls.is_on() { state.walls.is_suspended() } else { in_call };
     let gvl = measured && state.walls.gvl_wait_since_ns() != 0;
     let doing = known.unwrap_or(match (gvl, waits) {
         (true, _) => State::Gvl,
@@ -94,7 +94,7 @@ fn record(hub: &Hub, state: &ThreadState, number: u32, known: Option<State>, in_
     scratch.record(hub, Kind::Dump { number, has_gvl }, &header);
 }
 
-/// Takes the record of another thread, which is not running.
+/// Records another thread, which is not running.
 ///
 /// # Safety
 /// The caller holds the GVL, and the thread is alive.
@@ -107,9 +107,10 @@ pub(crate) unsafe fn record_of(hub: &Hub, state: &ThreadState, number: u32, doin
     }
 }
 
-/// Takes the record of a thread that is blocked with the GVL, so that nobody may read its stack here: it may wake up. It is read in a
-/// copy of the process, and only counts if the thread has not run until the record holds the frames. No Ruby code runs meanwhile, so
-/// nothing that the frames name is freed. Returns whether it took the record.
+/// Records a thread that is blocked with the GVL. Its stack must not be read here, as it may wake up: it is
+/// read in a copy of the process, and only counts if the thread has not run until the record holds the
+/// frames. No Ruby code runs meanwhile, so nothing that the frames name is freed. Returns whether it took the
+/// record.
 ///
 /// *Runs on:* a native thread without the GVL.
 pub(crate) fn record_blocked(hub: &Hub, state: &ThreadState, number: u32) -> bool {
@@ -118,8 +119,8 @@ pub(crate) fn record_blocked(hub: &Hub, state: &ThreadState, number: u32) -> boo
     // SAFETY: zeros are valid `CopiedFrames`: no frame.
     let Ok(page) = (unsafe { Page::<CopiedFrames>::new() }) else { return false };
     let (thread, copied) = (state.object(), page.as_ptr());
-    // SAFETY: a walk neither allocates nor locks. In the copy nothing changes, and if the thread ran while the copy was made, the walk
-    // reads garbage or faults there, and is not used.
+    // SAFETY: a walk neither allocates nor locks. In the copy nothing changes, and if the thread ran while
+    // the copy was made, the walk reads garbage or faults there, and is not used.
     if !unsafe { snapshot::run(PATIENCE, || CopiedFrames::walk(copied, thread)) } {
         return false;
     }
@@ -129,6 +130,7 @@ pub(crate) fn record_blocked(hub: &Hub, state: &ThreadState, number: u32) -> boo
     if vm::state::during_gc() || asleep_at() != Some(before_ns) {
         return false;
     }
-    // SAFETY: the copy of the process, the only writer of the page, has ended; the page lives until the end of this function.
+    // SAFETY: the copy of the process, the only writer of the page, has ended; the page lives until the end
+    // of this function.
     scratch.record_copied(hub, Kind::Dump { number, has_gvl: true }, &header, unsafe { &*copied })
 }

@@ -7,10 +7,10 @@
 //!   start of the wait. If a tick fell into the wait, the thread pushes a record without frames
 //!   (`Kind::GvlWait`): its clock of waiting for the GVL, and the start of the wait.
 //! * A tick in a GC is recorded when the GC ends, with the time of the tick, and so is the blame.
-//! * No tick can find a holder that does not exist. A wait that began after the last holder had left is
+//! * No tick can find a holder that does not exist. A wait that began after the previous holder had left is
 //!   sampled by thresholds, like other waits, as `(nobody)`.
 //! * All threads that may hold the GVL must tick equally often. So a thread that no session profiles
-//!   (`outside`) ticks as well, at the finest interval of `:wall`, but only while a thread of a session
+//!   (`only_blamed`) ticks as well, at the finest interval of `:wall`, but only while a thread of a session
 //!   waits. These ticks are not counted as samples (`Kind::Holder`).
 //! * C code that waits with the GVL gets no tick, as a signal would end its system call. The record at the
 //!   end of the block takes the tick's place (`capture/block.rs`).
@@ -49,7 +49,7 @@ pub(crate) fn last_tick_ns() -> u64 {
     TICK_NS.load(Relaxed)
 }
 
-/// Takes the record of who had the GVL while the calling thread waited for it. The time of a wait without a
+/// Records which thread had the GVL while the calling thread waited for it. The time of a wait without a
 /// tick is left to later records: the next tick represents it.
 pub(super) fn record_blame(hub: &Hub, state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
     if due.ticked {
@@ -64,7 +64,7 @@ pub(super) fn record_blame(hub: &Hub, state: &ThreadState, due: Due, before: Opt
     }
 }
 
-/// Takes the record of a wait for the GVL from `ready_ns` to `now_ns`, in which a tick fell, or may have
+/// Records a wait for the GVL from `ready_ns` to `now_ns`, in which a tick fell, or may have
 /// fallen.
 pub(super) fn record_gvl_wait(hub: &Hub, state: &ThreadState, ready_ns: u64, now_ns: u64) {
     // The record moves no other clock than that of waiting for the GVL.

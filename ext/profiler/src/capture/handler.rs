@@ -52,8 +52,8 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     if !enabled || !is_ours(state) || state.wanted.interval_ns.load(Ordering::Relaxed) == 0 {
         return count(&hub.counters.late);
     }
-    let outside = state.wanted.outside.load(Ordering::Relaxed);
-    if outside && (state.walls.is_blocked() || !threads::any_waits_for_gvl()) {
+    let only_blamed = state.wanted.only_blamed.load(Ordering::Relaxed);
+    if only_blamed && (state.walls.is_suspended() || !threads::any_waits_for_gvl()) {
         return count(&hub.counters.late);
     }
     let begun_ns = clock::monotonic_ns();
@@ -88,7 +88,7 @@ pub(crate) unsafe extern "C" fn on_sigprof(
     }
 }
 
-/// Takes the record of a tick of the timer that accompanies a thread's perf counter, if the thread has been
+/// Records a tick of the timer that accompanies a thread's perf counter, if the thread has been
 /// in the kernel.
 fn in_kernel(hub: &Hub, state: &ThreadState, begun_ns: u64, context: &Context) {
     let interval_ns = state.timer.armed_interval_ns.load(Ordering::Relaxed);
@@ -118,7 +118,7 @@ struct Source {
 /// The job that takes the record where Ruby checks its interrupts.
 pub(crate) static AT_SAFEPOINT: Job = Job::new(at_safepoint);
 
-/// Takes the record of a tick that arrived earlier.
+/// Records a tick that arrived earlier.
 ///
 /// *Runs on:* some Ruby thread, at a safe point. *GVL:* held. *Calls:* as the handler. *Never:* raises.
 unsafe extern "C" fn at_safepoint(_data: *mut c_void) {
@@ -147,7 +147,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
         }
         return count(&hub.counters.dropped_in_switch);
     }
-    if state.block.is_asked() && !state.walls.is_blocked() {
+    if state.block.is_asked() && !state.walls.is_suspended() {
         block::answer(hub, state); // still in the C function that was blocked
     }
     // The buffer comes before the question about GC: see `walk::wait_for_walks`.
@@ -159,7 +159,7 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
     }
     if in_gc {
         if CAPTURE.gc_hooked.load(Ordering::Relaxed) {
-            // When the GC ends, its hook in `wait` takes the record, with the stack that is to blame.
+            // When the GC ends, its hook in `gc` takes the record, with the stack that is to blame.
             let cpu_ns = clock::thread_cpu_ns();
             state.kernel_time.restart(cpu_ns); // what GC did in the kernel is attributed to GC
             return state.ticks_in_gc.count(monotonic_ns, cpu_ns);
@@ -179,8 +179,8 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
     }
     // For the wall clock, a thread that runs without the GVL is waiting.
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
-    let blocked = measured && state.walls.is_blocked();
-    let doing = if blocked { State::Waiting } else { State::Running };
+    let suspended = measured && state.walls.is_suspended();
+    let doing = if suspended { State::Waiting } else { State::Running };
     let Some(scratch) = scratch else { return count(&hub.counters.dropped_busy) };
     let mut header = header_now(state, doing, monotonic_ns);
     if perf::is_armed(state) {
@@ -191,8 +191,8 @@ fn capture(hub: &Hub, state: &ThreadState, monotonic_ns: u64, source: Source) {
     if measured && state.polled.are_on() {
         return state.polled.record(hub, &header, in_call, |kind, header| scratch.record(hub, kind, header));
     }
-    let has_gvl = measured && !blocked;
-    let kind = match state.wanted.outside.load(Ordering::Relaxed) {
+    let has_gvl = measured && !suspended;
+    let kind = match state.wanted.only_blamed.load(Ordering::Relaxed) {
         true if !has_gvl => return,
         true => Kind::Holder { in_gc: false, since_tick_ns: 0 },
         false => Kind::Tick,

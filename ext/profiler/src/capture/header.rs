@@ -19,7 +19,7 @@ pub(crate) fn header_now(state: &ThreadState, doing: State, monotonic_ns: u64) -
     if !state.walls.is_on() {
         return header;
     }
-    // What the kernel counted while the thread waited does not belong to its running time, so it is read
+    // The kernel's counts of a wait do not belong to the thread's running time, so they are read
     // after each wait.
     state.off_cpu.settle(&header.walls, cpu_ns, doing == State::Waiting || doing == State::Blocked);
     Header { runnable_ns: state.off_cpu.runnable_ns(), ..header }

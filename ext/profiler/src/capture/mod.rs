@@ -22,6 +22,7 @@
 pub(crate) mod allocation;
 pub(crate) mod block;
 pub(crate) mod dump;
+pub(crate) mod gc;
 pub(crate) mod gvl_holder;
 pub(crate) mod handler;
 pub(crate) mod header;

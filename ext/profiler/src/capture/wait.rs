@@ -1,6 +1,5 @@
-//! Samples taken where something ends: the end of a wait, by the VM's hooks on the GVL, and the end of a
-//! garbage collection, by the hooks on GC. The rules of this folder apply here as well: most of this code
-//! runs under the lock of the VM's scheduler.
+//! Samples taken where a wait ends, by the VM's hooks on the GVL. The rules of this folder apply here as well:
+//! most of this code runs under the lock of the VM's scheduler.
 //!
 //! * A wait that contains a threshold is captured where it ends, in the hook, on the thread that waited. No
 //!   Ruby code has run since, so the stack is that of the wait.
@@ -10,11 +9,6 @@
 //!   which its life begins.
 //! * RESUMED costs one clock reading, a few additions, and at times a walk or a record.
 //! * `stop` and `snapshot` record open waits with `rb_profile_thread_frames`, with the GVL held.
-//! * If the wall clock is measured, the hooks on GC also read the thread's CPU clock, so that GC and running
-//!   each have exactly the CPU time that they used.
-//! * A tick that falls into a GC is only counted. The hook at the end of the GC takes the record, with the
-//!   stack that caused the GC, and this record moves the CPU clock too. Before Ruby 3.3 there are no such
-//!   hooks (`vm::events::GC_HOOKS`), and a tick in a GC is a record without a stack.
 //! * In a forked child the hook on the GVL stays installed for good: the VM's list of hooks may be locked by
 //!   a thread that the child does not have.
 
@@ -23,8 +17,8 @@ use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
 
 use ::profiler_core::pipeline::hub::Hub;
-use ::profiler_core::record::counters::{add, count};
-use ::profiler_core::record::{Kind, State};
+use ::profiler_core::record::counters::count;
+use ::profiler_core::record::{Header, Kind, State};
 use ::profiler_core::sampling::wall_clock::Due;
 use ::profiler_core::session::spec::Measures;
 
@@ -32,16 +26,13 @@ use crate::before_3_3;
 use crate::capture::block;
 use crate::capture::gvl_holder;
 use crate::capture::header::{attributed, header_at, header_now};
-use crate::capture::hook_loss;
 use crate::capture::walk::Scratch;
 use crate::engine::{alarm, ticker};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::gvl_holder::Holder;
 use crate::threads::{self, ThreadState};
-use crate::vm::events::thread_hook;
 use crate::vm::gvl::{self, GvlEvent};
-use crate::vm::{self};
 
 /// True if the hooks on the GVL are installed.
 static GVL_HOOKED: AtomicBool = AtomicBool::new(false);
@@ -51,29 +42,19 @@ static GVL_HOOK_INHERITED: AtomicBool = AtomicBool::new(false);
 
 /// Installs the hooks that a session needs. The caller holds the GVL and is not inside one of them.
 pub(crate) fn hook(measures: Measures) {
-    // SAFETY: the GVL is held, and no session starts inside such a hook; the hooks call only what they are
-    // allowed to.
-    unsafe {
-        if vm::events::GC_HOOKS && measures.timed() && !CAPTURE.gc_hooked.swap(true, Ordering::Relaxed) {
-            vm::events::hook_gc(on_gc);
-        }
-        if measures.wall && !GVL_HOOKED.swap(true, Ordering::Relaxed) {
-            gvl::hook_events(on_gvl);
-        }
+    if measures.wall && !GVL_HOOKED.swap(true, Ordering::Relaxed) {
+        // SAFETY: the GVL is held, and no session starts inside such a hook; the hook calls only what it is
+        // allowed to.
+        unsafe { gvl::hook_events(on_gvl) };
     }
 }
 
 /// Removes the hooks, as no session runs any more. The caller holds the GVL and is not inside one of them.
 pub(crate) fn unhook() {
     CAPTURE.walls.store(false, Ordering::Relaxed);
-    // SAFETY: the GVL is held, and no session stops inside such a hook.
-    unsafe {
-        if CAPTURE.gc_hooked.swap(false, Ordering::Relaxed) {
-            vm::events::unhook(on_gc);
-        }
-        if !GVL_HOOK_INHERITED.load(Ordering::Relaxed) && GVL_HOOKED.swap(false, Ordering::Relaxed) {
-            gvl::unhook_events();
-        }
+    if !GVL_HOOK_INHERITED.load(Ordering::Relaxed) && GVL_HOOKED.swap(false, Ordering::Relaxed) {
+        // SAFETY: the GVL is held, and no session stops inside such a hook.
+        unsafe { gvl::unhook_events() };
     }
 }
 
@@ -85,8 +66,8 @@ pub(crate) fn inherit_hooks() {
 /// Handles an event of the GVL.
 ///
 /// *Runs on:* any thread; on the thread that the event is about, except for `Ready`. *GVL:* held if
-/// `Resumed`. *Calls:* a walk; the alarm's system call; if `Suspended`, spins for at most 50 us until a signal of the ticker has
-/// arrived. *Never:* takes longer than these.
+/// `Resumed`. *Calls:* a walk; the alarm's system call; if `Suspended`, spins for at most 50 us until a
+/// signal of the ticker has arrived. *Never:* takes longer than these.
 unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
     let known = threads::at(tag as usize).filter(|it| it.is_live() && it.object() == thread);
     if event == GvlEvent::Exited {
@@ -114,7 +95,7 @@ unsafe fn on_gvl(event: GvlEvent, thread: u64, tag: *mut c_void) {
             if let (true, Some(hub)) = (state.block.is_asked(), CAPTURE.hub()) {
                 block::answer(hub, state);
             }
-            state.walls.block(now_ns);
+            state.walls.suspend(now_ns);
             alarm::thread_waits();
             state.ticker.signal.let_arrive(now_ns);
         }
@@ -224,92 +205,33 @@ pub(crate) fn tag_thread(state: &'static ThreadState) {
     unsafe { gvl::tag(state.object(), tag) };
 }
 
-/// Takes the records that are due for the wait that has just ended on the calling thread. `before` had the
+/// Pushes the records that are due for the wait that has just ended on the calling thread. `before` had the
 /// GVL before it.
 fn record_wait(state: &ThreadState, due: Due, before: Option<Holder>, now_ns: u64) {
     let (true, Some(hub)) = (CAPTURE.enabled.load(Ordering::Acquire), CAPTURE.hub()) else { return };
-    let outside = state.wanted.outside.load(Ordering::Relaxed);
-    if outside || !(due.waiting || due.gvl || due.ticked) {
+    let only_blamed = state.wanted.only_blamed.load(Ordering::Relaxed);
+    if only_blamed || !(due.waiting || due.gvl || due.ticked) {
         return;
     }
     if due.waiting || due.gvl {
-        record(hub, state, Kind::Wait, State::Waiting, now_ns);
+        record(hub, Kind::Wait, &attributed(state, &header_now(state, State::Waiting, now_ns)));
     }
     gvl_holder::record_blame(hub, state, due, before, now_ns);
     state.handler.add_span(now_ns, clock::monotonic_ns());
 }
 
-thread_hook!(on_gc, |event, _thread| {
-    if vm::events::in_other_ractor() {
-        // No session profiles that Ractor's threads. Ticks on ours are dropped meanwhile, and their time is
-        // carried.
-    } else if vm::events::begins(event) {
-        gc_begins();
-    } else {
-        gc_ends();
-    }
-});
-
-fn gc_begins() {
-    hook_loss::note_gc();
-    if let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) {
-        // Ticks that arrived while another thread collected, or just after the end of the last GC, do not
-        // belong to this one.
-        add(&hub.counters.dropped_in_gc, state.ticks_in_gc.number.swap(0, Ordering::Relaxed));
-        if state.walls.is_on() {
-            let cpu_ns = clock::thread_cpu_ns(); // before the wall clock
-            state.walls.enter_gc(clock::monotonic_ns(), cpu_ns);
-        }
-    }
-}
-
-fn gc_ends() {
-    let (Some(hub), Some(state)) = (CAPTURE.hub(), threads::current_native()) else { return };
-    let ticks = state.ticks_in_gc.number.swap(0, Ordering::Relaxed);
-    let measured = state.walls.is_on();
-    if ticks == 0 && !measured {
-        return;
-    }
-    let now_ns = clock::monotonic_ns();
-    let due = measured && state.walls.exit_gc(now_ns, clock::thread_cpu_ns());
-    if (ticks > 0 || due) && CAPTURE.enabled.load(Ordering::Acquire) {
-        // All ticks of one GC become one record.
-        add(&hub.counters.overrun, ticks.saturating_sub(1));
-        // SAFETY: the calling thread is the one that collects.
-        let cause = unsafe { vm::gc::latest_cause() };
-        let tick_ns = state.ticks_in_gc.last_ns.load(Ordering::Relaxed);
-        let since_tick_ns = if ticks > 0 { now_ns.saturating_sub(tick_ns) } else { 0 };
-        let kind = match state.wanted.outside.load(Ordering::Relaxed) {
-            true => Kind::Holder { in_gc: true, since_tick_ns },
-            false => Kind::Gc { ticked: ticks > 0, since_tick_ns, cause },
-        };
-        if record(hub, state, kind, State::Gc, now_ns) && ticks > 0 {
-            gvl_holder::note_tick(tick_ns);
-        }
-        state.handler.add_span(now_ns, clock::monotonic_ns());
-    }
-}
-
-/// Takes a record of the wait or GC that has just ended on the calling thread. Otherwise counts the reason
-/// and returns false.
-fn record(hub: &Hub, state: &ThreadState, kind: Kind, doing: State, now_ns: u64) -> bool {
-    let mut header = attributed(state, &header_now(state, doing, now_ns));
-    if let Kind::Gc { ticked: true, .. } = kind {
-        // The record has the CPU time up to its last tick, like any record. If it included the time after it,
-        // GC would get more than its share.
-        let ticked_cpu_ns = state.ticks_in_gc.last_cpu_ns.load(Ordering::Relaxed);
-        header.deferred_cpu_ns =
-            state.kernel_time.deferred_ns() + header.cpu_ns.saturating_sub(ticked_cpu_ns);
-    }
+/// Records the stack of the calling thread, where a wait or a GC has just ended. Otherwise counts the reason and
+/// returns false.
+pub(super) fn record(hub: &Hub, kind: Kind, header: &Header) -> bool {
     // After a GC, this is the only walk that its end allows, and it is over before objects are moved again.
     let Some(scratch) = Scratch::take() else {
         count(&hub.counters.dropped_busy);
         return false;
     };
-    scratch.record(hub, kind, &header)
+    scratch.record(hub, kind, header)
 }
 
-/// Takes a record of the wait that another thread is in.
+/// Records the wait that another thread is in.
 ///
 /// # Safety
 /// The caller holds the GVL; the thread is alive, and not in a GC.

@@ -24,8 +24,8 @@ pub(crate) const WALK_LIMIT: usize = 10_000;
 const BUFFERS: usize = 4;
 
 const FREE: usize = 0;
-/// The holder of a buffer that a spec has taken away: no thread walks in it. No thread has this identity, which
-/// is an address.
+/// The holder of a buffer that a spec has taken away: no thread walks in it. No thread has this identity,
+/// which is an address.
 #[cfg(feature = "testing")]
 const HELD: usize = 1;
 
@@ -58,7 +58,7 @@ impl CopiedFrames {
     /// Walks the stack of `thread` into `copied`, in a copy of the process.
     ///
     /// # Safety
-    /// Nothing changes what is read, `thread` is a live Thread, and `copied` is the caller's alone.
+    /// Nothing changes what is read, `thread` is a live Thread, and only the caller uses `copied`.
     pub(crate) unsafe fn walk(copied: *mut Self, thread: u64) {
         // SAFETY: both buffers hold `WALK_LIMIT`; the Thread is live, and nothing changes what is read.
         unsafe {
@@ -98,7 +98,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Waits until no handler is walking. For the mark function alone: garbage is being collected, so a handler
+/// Waits until no handler is walking. Only for the mark function: garbage is being collected, so a handler
 /// that begins now notices it and does not walk. A walk takes microseconds and needs nothing that the waiting
 /// thread holds.
 ///
@@ -161,7 +161,8 @@ impl Scratch {
         });
     }
 
-    /// Publishes frames that were walked in a copy of the process. The caller sees to it that the VM still has them.
+    /// Publishes frames that were walked in a copy of the process. The caller sees to it that the VM still
+    /// has them.
     pub(crate) fn record_copied(
         &self,
         hub: &Hub,

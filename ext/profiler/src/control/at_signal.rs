@@ -96,7 +96,7 @@ fn is_ours(action: &libc::sigaction) -> bool {
 /// that it replaces; if `is_trapped` is true, that action is called as well.
 ///
 /// # Errors
-/// Those of the system, which may refuse a thread.
+/// The errors of the system, which may refuse a thread.
 pub(crate) fn dump_at(
     server: &Arc<Server>,
     signal: c_int,
@@ -135,7 +135,7 @@ pub(crate) fn dump_at(
 /// parent.
 ///
 /// # Errors
-/// As [`dump_at`].
+/// Same as for [`dump_at`].
 pub(crate) fn serve_again(server: &Arc<Server>) -> io::Result<()> {
     let waiter = waiter()?;
     *waiter.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(server));

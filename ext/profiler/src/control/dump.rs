@@ -1,9 +1,9 @@
 //! A dump while it is being taken.
 //!
-//! Threads that run are asked at once, by a signal to each. The stacks of threads that wait do not change, so
-//! a thread with the GVL reads them, and none of their system calls is interrupted. Before Ruby 3.3 no thread
-//! can read the stack of another one, nor is it known which threads wait: there all are asked. All are asked
-//! as well if the GVL cannot be acquired.
+//! Running threads are asked all at the same time, by a signal to each. The stacks of threads that wait do
+//! not change, so a thread with the GVL reads them, and none of their system calls is interrupted. Before
+//! Ruby 3.3 no thread can read the stack of another one, nor is it known which threads wait: there all are
+//! asked. All are asked as well if the GVL cannot be acquired.
 //!
 //! The records of threads that were asked go through the ring like all others, but to no session: the drain
 //! keeps them (`core/pipeline/dumps.rs`), and their handles are marked until the dump ends.
@@ -148,7 +148,8 @@ impl Taking {
         asked_at.is_some()
     }
 
-    /// Reads the stacks of threads that are blocked with the GVL, and are not sent a signal, in a copy of the process.
+    /// Reads the stacks of threads that are blocked with the GVL, and are not sent a signal, in a copy of the
+    /// process.
     fn copy_blocked(&self) {
         if before_3_3::NEEDED {
             return;
@@ -166,7 +167,7 @@ impl Taking {
     /// threads.
     ///
     /// # Errors
-    /// Exceptions that were delivered meanwhile.
+    /// Exceptions that other threads deliver during the call.
     pub(crate) fn name(&self, ruby: &Ruby) -> Result<Named, Error> {
         let listed = vm::threads::list(ruby, Names::Included)?;
         let mut turns = Turns::new(Pace::Yielding, self.pid);
@@ -299,7 +300,7 @@ impl Asked {
         let (doing, since_ns) = state.walls.doing();
         let since_ns = Some(since_ns).filter(|it| *it != 0);
         let id = state.id();
-        let waits = !before_3_3::NEEDED && state.walls.is_blocked();
+        let waits = !before_3_3::NEEDED && state.walls.is_suspended();
         let doing = match holder == Some(id) {
             _ if doing != State::Running || !clock::is_asleep(state.native_id()) => doing,
             true => State::Blocked,
@@ -336,7 +337,7 @@ impl Asked {
         }
         if !self.waits && !before_3_3::NEEDED {
             self.state.ticker.signal.announce();
-            if self.state.walls.is_blocked() {
+            if self.state.walls.is_suspended() {
                 return self.state.ticker.signal.retract();
             }
         }

@@ -14,7 +14,7 @@
 //! no descriptor left, one client is still served.
 //!
 //! A session without samples (`watch:`) registers the threads and notes their waits, but ticks none of them:
-//! `Ticks::has_samples` is false for it. To the hub it is a session of no threads.
+//! `TickRequest::has_samples` is false for it. To the hub it is a session of no threads.
 //!
 //! A forked child closes its copies of the parent's sockets, by their numbers, and starts again. It has none
 //! of the threads, and takes none of their locks.

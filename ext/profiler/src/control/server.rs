@@ -59,7 +59,7 @@ impl Server {
     /// Accepts connections from `listener` from now on, in place of the previous socket. Connections stay.
     ///
     /// # Errors
-    /// Those of the system, which may refuse a thread.
+    /// The errors of the system, which may refuse a thread.
     pub(crate) fn listen(self: &Arc<Self>, listener: OwnedFd) -> io::Result<()> {
         let listener = Listener::new(UnixListener::from(listener))?;
         self.stop_listening();

@@ -25,7 +25,7 @@ impl Stream {
     /// Receives bytes within `patience`; returns 0 at the end.
     ///
     /// # Errors
-    /// Those of the system, and `NotConnected` if the app has closed the socket.
+    /// The errors of the system, and `NotConnected` if the app has closed the socket.
     pub(super) fn receive(&self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
         self.descriptor.receive(buffer, patience)
     }
@@ -33,7 +33,7 @@ impl Stream {
     /// Sends some of the bytes within `patience`, and returns how many.
     ///
     /// # Errors
-    /// As [`Stream::receive`].
+    /// Same as for [`Stream::receive`].
     pub(super) fn send(&self, bytes: &[u8], patience: Duration) -> io::Result<usize> {
         self.descriptor.send(bytes, patience)
     }

@@ -39,7 +39,7 @@ pub(super) fn look() {
     }
     // The thread may have released the GVL meanwhile, or may have woken up.
     let stands_still = clock::cpu_ns_of(state.native_id()) == Some(cpu_ns);
-    if stands_still && !state.walls.is_blocked() {
+    if stands_still && !state.walls.is_suspended() {
         ask(state);
     }
 }

@@ -6,12 +6,12 @@
 //!   (`sampler/timers.rs`), and both later.
 //! * [`thread_timer`] ticks at most once per tick of the kernel. Its signal arrives as the thread returns to
 //!   its own code, so it ends no system call.
-//! * [`ticker`] is a thread of ours. It signals threads that run, as finely as requested. A thread may enter
+//! * [`ticker`] is a thread of the profiler's. It signals threads that run, as finely as requested. A thread may enter
 //!   a system call with the GVL just before the signal arrives, which ends that call. So this engine is used
 //!   only on request, or before Ruby 3.3, where the thread samples waits as well.
 //! * [`setitimer`] has one timer for the process, and the thread that was running gets the signal.
 //! * `safepoint` has the timers of `thread_timer`. The walk comes later, in a postponed job. Only a thread
-//!   without the GVL is walked at once, as its Ruby stack does not change.
+//!   without the GVL is walked immediately, as its Ruby stack does not change.
 //!
 //! `options/config.rs` chooses the engine. A waiting thread needs no tick: hooks record the wait, and
 //! [`blocks`] polls for threads that wait with the GVL.

@@ -99,7 +99,7 @@ pub(crate) fn restart_period(state: &ThreadState, interval_ns: u64) {
 /// descriptor does not count.
 ///
 /// # Errors
-/// As for [`arm`].
+/// Same as for [`arm`].
 pub(crate) fn probe() -> Result<(), i32> {
     const UNKNOWN: i32 = -1;
     static ANSWER: AtomicI32 = AtomicI32::new(UNKNOWN);
@@ -150,7 +150,7 @@ pub(crate) fn disarm(state: &ThreadState) {
         return;
     }
     OPEN.fetch_sub(1, Ordering::Relaxed);
-    // Whoever swaps it out is the only one to close it.
+    // Only the caller that swaps it out closes it.
     if perf_counter::is_ours(fd) {
         perf_counter::close(fd);
     }

@@ -18,7 +18,7 @@ use crate::threads::{self, ThreadState};
 /// True if the timer of the process is armed, by us.
 static OURS: AtomicBool = AtomicBool::new(false);
 
-/// Arms the timer, which then fires each time that the process has used that much CPU; 0 disarms it.
+/// Arms the timer, which then fires each time that the process has used this much CPU time; 0 disarms it.
 ///
 /// # Errors
 /// The errno.

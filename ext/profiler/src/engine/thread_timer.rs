@@ -21,9 +21,9 @@ use crate::sys::posix_timer;
 use crate::sys::siginfo::TimerInfo;
 use crate::threads::{self, ThreadState};
 
-/// Arms the timer of `state` at that interval. Creates it if there is none, and leaves it alone if it already
-/// has that interval. The first tick comes after a random part of the interval. So short threads get their
-/// share of ticks, and a program cannot fall into step with them.
+/// Arms the timer of `state` at that interval. Creates it if there is none, and does not change it if it
+/// already has that interval. The first tick comes after a random part of the interval. So short threads get
+/// their share of ticks, and a program cannot fall into step with them.
 ///
 /// # Errors
 /// The errno: EAGAIN if the user's quota of pending signals is used up (`ulimit -i`).
@@ -68,10 +68,10 @@ pub(crate) fn owner_of_empty() -> Result<&'static ThreadState, NoTick> {
 }
 
 /// Checks that the kernel creates such a timer for the calling thread. The timer is never armed, and is
-/// deleted at once.
+/// deleted immediately.
 ///
 /// # Errors
-/// As for [`arm`].
+/// Same as for [`arm`].
 pub(crate) fn probe() -> Result<(), i32> {
     let timer = posix_timer::create(native_thread::native_id(), 0)?;
     posix_timer::delete(Some(timer));

@@ -247,7 +247,7 @@ fn work() {
             let mut waited_for = None;
             // A thread that no session profiles ticks for the threads that wait for it.
             let mut is_visited = |state: &ThreadState| {
-                !state.wanted.outside.load(Ordering::Relaxed)
+                !state.wanted.only_blamed.load(Ordering::Relaxed)
                     || *waited_for.get_or_insert_with(threads::any_waits_for_gvl)
             };
             threads::live().filter(|it| is_visited(it)).for_each(|it| visit(it, slot_ns, now_ns));
@@ -290,7 +290,7 @@ fn all_blocked() -> bool {
     threads::live()
         .filter(|state| {
             state.wanted.interval_ns.load(Ordering::Relaxed) > 0
-                && !state.wanted.outside.load(Ordering::Relaxed)
+                && !state.wanted.only_blamed.load(Ordering::Relaxed)
         })
         .all(|it| waits_are_measured(it) && it.walls.gvl_wait_since_ns() == 0)
 }
@@ -373,7 +373,7 @@ fn poll(state: &'static ThreadState, now_ns: u64) {
 /// Returns whether the thread waits and a tick would yield nothing new, as its waits are measured and no
 /// session measures its CPU time.
 fn waits_are_measured(state: &ThreadState) -> bool {
-    state.walls.is_blocked() && !state.wanted.cpu.load(Ordering::Relaxed)
+    state.walls.is_suspended() && !state.wanted.cpu.load(Ordering::Relaxed)
 }
 
 /// Sends the signal that the timer of a thread would send: the kernel lets a process send itself such a

@@ -1,10 +1,10 @@
 //! Numbers of fibers, for sessions that record which fiber a sample belongs to. A fiber has its number from
 //! the time at which it was first seen running.
 //!
-//! A fiber gets its number at the first switch to it; the one that begins the session gets it at once, and
-//! another thread's first fiber once it switches. A set of labels on two fibers is two sets, and counts as
-//! two towards the limit of sets. Each has a plain twin, without the number, for sessions that do not record
-//! fibers (`SessionState::labels`).
+//! A fiber gets its number at the first switch to it; the one that begins the session gets it immediately,
+//! and another thread's first fiber once it switches. A set of labels on two fibers is two sets, and counts
+//! as two towards the limit of sets. Each has a plain twin, without the number, for sessions that do not
+//! record fibers (`SessionState::labels`).
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 

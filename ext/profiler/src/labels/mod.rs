@@ -65,7 +65,7 @@ static LAST_SCOPE: AtomicU32 = AtomicU32::new(0);
 /// Ruby.
 ///
 /// # Errors
-/// As [`current`].
+/// Same as for [`current`].
 pub(crate) fn adopt_inherited(ruby: &Ruby) -> Result<(), Error> {
     if USED.load(Ordering::Relaxed) {
         fiber_ids::number_own(ruby, current(ruby)?);
@@ -110,7 +110,7 @@ pub(crate) fn renew(hub: &Hub) {
 /// Returns these labels on top of the current ones, if any session selects by labels.
 ///
 /// # Errors
-/// As [`current`].
+/// Same as for [`current`].
 pub(crate) fn on_current<'a>(ruby: &Ruby, own: &'a LabelSet) -> Result<Cow<'a, LabelSet>, Error> {
     let around = if SELECTIVE.load(Ordering::Relaxed) > 0 { current(ruby)? } else { None };
     let pairs = || own.pairs().iter().cloned().map(|(name, value)| (name, Some(value)));

@@ -40,7 +40,7 @@ impl Labels {
         Self::wrap_for(ruby, set, scope, None)
     }
 
-    /// Wraps labels for the running fiber, which has that number.
+    /// Wraps labels for the running fiber, which has the number `fiber`.
     pub(super) fn wrap_for(
         ruby: &Ruby,
         set: LabelSet,

@@ -95,7 +95,7 @@ fn begin(ruby: &Ruby, thread: u64) -> Obj<FiberSpan> {
     own
 }
 
-/// Returns the bytes of an id, if it has that many.
+/// Returns the bytes of an id, if it has exactly `N`.
 fn bytes<const N: usize>(id: RString) -> Option<[u8; N]> {
     // SAFETY: no Ruby code runs while the bytes are copied.
     unsafe { id.as_slice() }.try_into().ok()

@@ -20,7 +20,8 @@ const FREE: usize = 8;
 /// Returns the path of the library that malloc is from.
 fn library() -> Option<String> {
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: the name is a C string, and the result is a struct of ours. The path lives as long as the library.
+    // SAFETY: the name is a C string, and the result is a local struct. The path lives as long as the
+    // library.
     unsafe {
         let malloc = libc::dlsym(libc::RTLD_DEFAULT, c"malloc".as_ptr());
         if malloc.is_null() || libc::dladdr(malloc, found.as_mut_ptr()) == 0 {

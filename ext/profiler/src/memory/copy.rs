@@ -21,7 +21,7 @@ use crate::sys::own_memory::{prefer_to_kill_this, CopiedMemory, OwnFile, OwnRegi
 use crate::vm::heap::Sizes;
 use crate::vm::marks::Marks;
 
-/// What the copy needs for a census.
+/// The data that the copy needs for a census.
 #[derive(Clone, Copy)]
 pub(super) struct CensusRequest<'facts> {
     pub(super) facts: &'facts Facts,
@@ -61,7 +61,8 @@ pub(super) fn open() -> Option<OwnFile> {
 /// This is a copy of the process with one thread, and nobody else uses the report.
 pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) {
     prefer_to_kill_this();
-    // SAFETY: the caller promises that nobody else uses the report; it is mapped, and zeros are a valid report.
+    // SAFETY: the caller promises that nobody else uses the report; it is mapped, and zeros are a valid
+    // report.
     let report = unsafe { &mut *request.report };
     let (Some(pagemap), Some(mut own)) = (pagemap, OwnRegions::new()) else { return };
     let mut files = MappedTable::new();

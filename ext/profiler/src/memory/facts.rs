@@ -41,7 +41,8 @@ impl Facts {
         self.pages.clear();
         self.bodies.clear();
         let (pages, bodies) = (&mut self.pages, &mut self.bodies);
-        // SAFETY: the caller holds the GVL and is not in a GC; the closure only writes to tables of ours.
+        // SAFETY: the caller holds the GVL and is not in a GC; the closure only writes to the profiler's
+        // tables.
         unsafe {
             heap::each_page(|page| {
                 // The first slots of a page come after a header that is shorter than a slot.
@@ -77,7 +78,8 @@ impl Facts {
         let own = native_id().to_string();
         let tasks = read_dir("/proc/self/task").into_iter().flatten().flatten();
         for task in tasks.filter(|task| task.file_name().to_str() != Some(&*own)) {
-            // "202 0x.. ... 0x7f49b7d85670 0x7f49bb5c3f16": the last two are those of the stack and of the code.
+            // "202 0x.. ... 0x7f49b7d85670 0x7f49bb5c3f16": the last two are those of the stack and of the
+            // code.
             let line = read_to_string(task.path().join("syscall")).unwrap_or_default();
             let pointer = line.split_ascii_whitespace().rev().nth(1).and_then(|it| it.strip_prefix("0x"));
             if let Some(pointer) = pointer.and_then(|it| u64::from_str_radix(it, 16).ok()) {
@@ -91,7 +93,7 @@ impl Facts {
         [self.bodies.range(), self.pages.range(), self.classes.range(), self.stacks.range()]
     }
 
-    /// Returns what is known besides the mappings.
+    /// Returns the facts that are known in addition to the mappings.
     pub(super) fn known<'tables>(&'tables self, sizes: &Sizes, own: &'tables [(u64, u64)]) -> Known<'tables> {
         Known {
             ruby_pages: self.bodies.rows(),

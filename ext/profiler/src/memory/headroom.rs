@@ -15,7 +15,7 @@ pub(super) fn refusal(rss: u64) -> Option<String> {
     const FORCE: &str = "force: true, or --force, overrides this";
     if rss > MAX_RSS {
         return Some(format!(
-            "the process has {} resident; copying more than {} would stop it for long ({FORCE})",
+            "the process has {} of resident memory, and copying more than {} would pause it for too long ({FORCE})",
             bytes(rss),
             bytes(MAX_RSS)
         ));

@@ -36,7 +36,7 @@ impl Wanted {
     /// Creates a question about the objects of these classes; of all if there are none.
     ///
     /// # Errors
-    /// Exceptions that were delivered meanwhile.
+    /// Exceptions that other threads deliver during the call.
     pub(crate) fn new(ruby: &Ruby, name: String, classes: RArray) -> Result<Self, Error> {
         let object = ruby.class_object();
         let known = |name: &str| object.const_get::<_, RClass>(name);
@@ -61,17 +61,18 @@ impl Wanted {
     }
 }
 
-/// Returns the objects on the paths, each path from the root on. A step is `[object]` for what Ruby code can see,
-/// `[nil, name]` for the VM's own code, `[nil]` for other objects of the VM, and `[]` for what is no longer there.
+/// Returns the objects on the paths, each path from the root on. A step is `[object]` for what Ruby code can
+/// see, `[nil, name]` for the VM's own code, `[nil]` for other objects of the VM, and `[]` for what is no
+/// longer there.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(super) fn objects(ruby: &Ruby, sizes: &Sizes, why: &WhyReport) -> Result<RArray, Error> {
     let paths: Vec<Vec<Step>> = shown(why).into_iter().map(steps).collect();
     let all = paths.iter().map(Vec::len).sum();
     let mut facts = Facts::new();
-    // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC. Nothing below allocates an
-    // object before all that are still there are pinned, and listing the pages has swept everything.
+    // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC. Nothing below allocates
+    // an object before all that are still there are pinned, and listing the pages has swept everything.
     let (mut pinned, is_there) = unsafe {
         let mut pinned = Pinned::with_capacity_for(all);
         facts.list_pages(sizes);
@@ -99,7 +100,8 @@ fn is_there(pages: &[RubyPage], step: &Step) -> bool {
         let place = step.address.checked_sub(page.first);
         place.is_some_and(|place| place % page.slot.max(1) == 0 && step.address + page.slot <= page.end)
     });
-    // SAFETY: this is a slot of a page of Ruby's heap, which was listed with the GVL held, and nothing ran since.
+    // SAFETY: this is a slot of a page of Ruby's heap, which was listed with the GVL held, and nothing ran
+    // since.
     is_slot
         && unsafe {
             let [flags, class] = *(step.address as *const [u64; 2]);

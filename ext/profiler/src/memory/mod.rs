@@ -53,7 +53,7 @@ const MAX_UNWALKED_SHARE: f64 = 0.005;
 /// Takes the ledger of this process without stopping it.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile. `Profiler::Error` if the system refuses.
+/// Exceptions that other threads deliver during the call. `Profiler::Error` if the system refuses.
 pub(crate) fn ledger(ruby: &Ruby, program: String) -> Result<Ledger, Error> {
     let sizes = vm::heap::sizes(ruby)?;
     let mut facts = Facts::new();
@@ -78,8 +78,8 @@ pub(crate) fn ledger(ruby: &Ruby, program: String) -> Result<Ledger, Error> {
 
 /// Takes the ledger of this process with owners.
 ///
-/// # Errors
-/// Exceptions that were delivered meanwhile. `Profiler::Unsupported` or `Profiler::Error` with the reason.
+/// # Errors Exceptions that other threads deliver during the call. `Profiler::Unsupported` or
+/// `Profiler::Error` with the reason.
 ///
 /// With `wanted`, it also says why objects are alive, and returns the objects on their paths.
 pub(crate) fn ledger_with_owners(

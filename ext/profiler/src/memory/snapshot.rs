@@ -68,7 +68,8 @@ impl Finished {
     pub(super) fn class_name(&self, class: u64) -> Option<String> {
         let rows = self.facts.classes.rows();
         rows.binary_search_by_key(&class, |it| it.0).ok()?;
-        // SAFETY: the GVL is held, as it was by the caller of `take`; all listed classes that represent others are pinned.
+        // SAFETY: the GVL is held, as it was by the caller of `take`; all listed classes that represent
+        // others are pinned.
         Some(unsafe { naming::name_of_class(class) })
     }
 }
@@ -76,7 +77,7 @@ impl Finished {
 /// Takes a snapshot and waits for what the copy finds, and for the answer to a question.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile. `Profiler::Error` with the reason.
+/// Exceptions that other threads deliver during the call. `Profiler::Error` with the reason.
 pub(super) fn take(ruby: &Ruby, sizes: &Sizes, question: Option<Question<'_>>) -> Result<Finished, Error> {
     demand_stack(ruby)?;
     let refused = |why: String| error(ruby, "Error", format!("no owners were found: {why}"));
@@ -164,7 +165,7 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes, question: Option<Question<'_>>) -
             ))),
         };
     }
-    Err(refused("other threads collected garbage all the time".into()))
+    Err(refused("another thread collected garbage before each attempt to copy the process".into()))
 }
 
 /// Waits without the GVL until the copy ends. Returns the nanoseconds that it took.

@@ -93,7 +93,7 @@ pub(super) fn is_block(label: &str) -> bool {
 /// are.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile. Answers found by then are not kept.
+/// Exceptions that other threads deliver during the call. Answers found by then are not kept.
 ///
 /// # Safety
 /// The caller holds the GVL, and keeps `handles` marked and in place.
@@ -137,7 +137,7 @@ pub(super) unsafe fn name(
     Ok(())
 }
 
-/// Returns the answers for all of `blocks`, if they are known and recent enough for that pace.
+/// Returns the answers for all of `blocks`, if they are known and recent enough for `pace`.
 fn kept(blocks: &[Block], pace: Pace) -> Option<Vec<Answer>> {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.as_ref()?;
@@ -200,7 +200,7 @@ struct DefinedMethod {
 /// Returns the function that each of `handles` is part of.
 ///
 /// # Safety
-/// As [`name`].
+/// Same as for [`name`].
 unsafe fn find(ruby: &Ruby, handles: &[u64], turns: &mut Turns) -> Result<Vec<Answer>, Error> {
     let modules = modules::all(ruby)?;
     // SAFETY: the caller holds the GVL, and keeps the handles marked and in place.
@@ -214,7 +214,7 @@ unsafe fn find(ruby: &Ruby, handles: &[u64], turns: &mut Turns) -> Result<Vec<An
 /// Finds the functions by the methods of `modules`.
 ///
 /// # Safety
-/// As [`name`]; the Array is on the machine's stack.
+/// Same as for [`name`]; the Array is on the machine's stack.
 unsafe fn find_among(
     ruby: &Ruby,
     modules: RArray,
@@ -247,7 +247,7 @@ unsafe fn find_among(
 /// as far as `pinned` has space for them. They are in `pinned` from then on.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 ///
 /// # Safety
 /// The caller holds the GVL, and the Array and `pinned` are on the machine's stack.

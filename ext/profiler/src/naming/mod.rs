@@ -26,11 +26,11 @@ pub(crate) mod turns;
 
 use owners::Owner;
 
-/// Returns the functions of `handles` of that process, in their order, at that pace. Must not be called under
+/// Returns the functions of `handles`, which process `pid` recorded, in their order. Must not be called under
 /// the drain lock.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile: the caller can then start again from the beginning.
+/// Exceptions that other threads deliver during the call: the caller can then start again from the beginning.
 /// `Profiler::Error` in another process.
 ///
 /// # Safety
@@ -119,7 +119,7 @@ fn function(description: Description) -> Function {
 /// `None` for any other object.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
     let mut buffer = Vec::new();
     // SAFETY: the GVL is held; `object`, an argument, is on the stack and holds its entry.

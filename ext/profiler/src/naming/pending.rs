@@ -16,7 +16,7 @@ const SLICE: usize = 256;
 /// named.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile. The names are requested again later.
+/// Exceptions that other threads deliver during the call. The names are requested again later.
 pub(crate) fn name_some(ruby: &Ruby, named: usize, pace: Pace) -> Result<(), Error> {
     let Some(hub) = CAPTURE.hub() else { return Ok(()) };
     for _ in 0..=named / SLICE {
@@ -30,7 +30,7 @@ pub(crate) fn name_some(ruby: &Ruby, named: usize, pace: Pace) -> Result<(), Err
 /// Names all pending functions, a generation at a time. Other threads run in between.
 ///
 /// # Errors
-/// As [`name_some`].
+/// Same as for [`name_some`].
 pub(crate) fn name_all(ruby: &Ruby, hub: &Hub) -> Result<(), Error> {
     while let Some(pending) = briefly_without_gvl(ruby, || hub.pending(usize::MAX)) {
         let (pending, functions) = name(ruby, hub, pending, Pace::Yielding)?;

@@ -14,7 +14,7 @@ const TURN: Duration = Duration::from_micros(500);
 /// The pause of a thread that waits for the work of another one.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The time after which work is done at once: if many threads compute, their turns take long.
+/// The time after which work is done without further pauses: if many threads compute, their turns take long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The pace of work: how it treats other threads.
@@ -50,7 +50,7 @@ impl Turns {
     /// Objects that are not marked may be freed or moved in a turn.
     ///
     /// # Errors
-    /// Exceptions that were delivered meanwhile, and as [`Turns::demand_same_process`].
+    /// Exceptions that other threads deliver during the call, and those of [`Turns::demand_same_process`].
     pub(crate) fn give(&mut self, ruby: &Ruby) -> Result<(), Error> {
         if self.since.elapsed() >= TURN && !process_ends() {
             match self.pace {
@@ -69,7 +69,7 @@ impl Turns {
     /// Waits for a millisecond, while another thread does the same work.
     ///
     /// # Errors
-    /// As [`Turns::give`].
+    /// Same as for [`Turns::give`].
     pub(crate) fn wait(&mut self, ruby: &Ruby) -> Result<(), Error> {
         briefly_without_gvl(ruby, || std::thread::sleep(PAUSE));
         check_interrupts(ruby)?;

@@ -50,7 +50,7 @@ pub(crate) struct Bounds {
     pub(crate) block: bool,
     /// The scope that the session is limited to, on the threads that enter it: see `Session#join`.
     pub(crate) scope: Option<ScopeId>,
-    /// True if the session has samples in its slices alone. A forked child without such slices does not
+    /// True if only the slices of the session have samples. A forked child without such slices does not
     /// continue it.
     pub(crate) slices: bool,
     /// True if the session samples objects in windows, none of which is open yet.
@@ -86,12 +86,12 @@ impl Bounds {
 pub(crate) struct Config {
     /// The definition of the session, without its threads and scope.
     pub(crate) spec: SessionSpec,
-    /// The interval of the ticks in nanoseconds; 0 for a session of objects alone, and for one without
+    /// The interval of the ticks in nanoseconds; 0 for a session of objects only, and for one without
     /// samples.
     pub(crate) interval_ns: u64,
     /// The largest share of the process's CPU time that sessions may take; `None` means no limit.
     pub(crate) max_overhead: Option<f64>,
-    /// The sampling window of objects; 0 objects for a session of time alone.
+    /// The sampling window of objects; 0 objects for a session of time only.
     pub(crate) every: Window,
     pub(crate) depth: usize,
     pub(crate) threads: Threads,

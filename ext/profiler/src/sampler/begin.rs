@@ -9,13 +9,12 @@ use magnus::Ruby;
 use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::Requests;
 use profiler_core::record::counters::count;
 use profiler_core::session::spec::SessionSpec;
 use profiler_core::session::state::ThreadReading;
 
 use crate::before_3_3;
-use crate::capture::{allocation, handler, wait};
+use crate::capture::{allocation, gc, handler, wait};
 use crate::engine::perf;
 use crate::labels::Counted;
 use crate::options::{Bounds, Config, Threads};
@@ -23,13 +22,12 @@ use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
 use crate::sampler::install::{install_once, prepare};
-use crate::sampler::markers::Markers;
 use crate::sampler::object_windows::ObjectWindows;
 use crate::sampler::readings::ProcessReadings;
 use crate::sampler::refusal::{NotStarted, Refusal};
 use crate::sampler::running::thread_readings;
 use crate::sampler::state::Sampler;
-use crate::sampler::ticks::Ticks;
+use crate::sampler::tick_request::TickRequest;
 use crate::sampler::{thread_hooks, timers};
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
@@ -53,6 +51,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     unsafe { install_once() };
     // Hooks come first: a thread that starts while Ruby lists its threads then registers itself.
     let seen = thread_hooks::prepare_threads(ruby, config.spec.measures.timed());
+    gc::hook(config.spec.measures);
     wait::hook(config.spec.measures);
     let numbered = config.spec.fibers.then(labels::number_fibers);
     if config.spec.spans {
@@ -202,7 +201,7 @@ impl Sampler {
         if !config.spec.measures.timed() {
             return self.collector_for(hub, bounds);
         }
-        let first = !self.ticks.iter().any(Ticks::has_ticks);
+        let first = !self.ticks.iter().any(TickRequest::has_ticks);
         if first && self.starting == 0 {
             self.engine = config.engine;
         } else if self.engine != config.engine && config.engine_requested {
@@ -284,17 +283,12 @@ impl Sampler {
         let start = ProcessReadings { process_cpu_ns, vm_objects, ..ProcessReadings::now(hub) };
         let id = hub.open(spec, &Registry, start.monotonic_ns, &readings);
         self.collections.push(Collection {
-            id,
-            ticks: id,
             scope: bounds.scope,
             bound_to: bounds.block.then(native_thread::cached_native_id),
-            start,
-            widest_ns: config.interval_ns,
-            markers: Markers::default(),
             labels: config.spec.labels.clone(),
-            requests: Requests::default(),
+            ..Collection::new(id, id, start, config.interval_ns)
         });
-        self.ticks.push(Ticks {
+        self.ticks.push(TickRequest {
             id,
             threads,
             _counted: [is_selective.then(labels::select), numbered],

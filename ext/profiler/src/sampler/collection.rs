@@ -12,8 +12,8 @@ use crate::sampler::readings::ProcessReadings;
 #[derive(Debug)]
 pub(super) struct Collection {
     pub(super) id: SessionId,
-    /// The ticks. They have the same id as the collection, unless it is a slice.
-    pub(super) ticks: SessionId,
+    /// The session whose ticks it uses: itself, unless it is a slice.
+    pub(super) ticks_of: SessionId,
     /// The scope that the collection is limited to; `None` means everywhere.
     pub(super) scope: Option<ScopeId>,
     /// The native thread that ends the collection, if it is bound to one.
@@ -28,6 +28,21 @@ pub(super) struct Collection {
 }
 
 impl Collection {
+    /// Makes a collection that begins now: without a scope, labels or a thread that it is bound to.
+    pub(super) fn new(id: SessionId, ticks_of: SessionId, start: ProcessReadings, widest_ns: u64) -> Self {
+        Self {
+            id,
+            ticks_of,
+            scope: None,
+            bound_to: None,
+            start,
+            widest_ns,
+            markers: Markers::default(),
+            labels: LabelSet::EMPTY,
+            requests: Requests::default(),
+        }
+    }
+
     /// Continues from the end of what was taken. `ticks_each_ns` is the present interval of the ticks in
     /// nanoseconds.
     pub(super) fn rotate(&mut self, end: &ProcessReadings, ticks_each_ns: u64) {
@@ -39,6 +54,6 @@ impl Collection {
 
     /// Returns whether the collection uses the ticks of another one.
     pub(super) fn is_slice(&self) -> bool {
-        self.id != self.ticks
+        self.id != self.ticks_of
     }
 }

@@ -24,7 +24,7 @@ impl Cumulative {
         Self { counts: Counts::nothing(), handler_ns: 0 }
     }
 
-    /// Returns all counts up to now. Consists of loads alone: a child that was just forked calls it.
+    /// Returns all counts up to now. Consists only of loads, as a child that was just forked calls it.
     pub(super) fn now() -> Self {
         Self { counts: counts(), handler_ns: handler_ns() }
     }

@@ -21,8 +21,8 @@ fn in_exec() -> MutexGuard<'static, Vec<u64>> {
 }
 
 /// Disarms all engines until [`rearm_after_exec`], as this thread may be about to turn the process into
-/// another program. When this returns, no signal of ours is on its way. The other program has no handler for
-/// SIGPROF, and the first one would end it.
+/// another program. When this returns, no signal of the profiler is pending. The other program has no handler
+/// for SIGPROF, and the first one would end it.
 ///
 /// Signals that are pending for the process, and for the thread that calls `execve`, outlive that call.
 /// Signals that are pending for other threads disappear with them. So, in this order:

@@ -15,14 +15,14 @@ use profiler_core::ticking::governor::{Governor, Readings};
 use crate::engine::ticker;
 use crate::sampler::readings::COLLECTOR_NS;
 use crate::sampler::state::{try_lock, Sampler};
-use crate::sampler::ticks::Ticks;
+use crate::sampler::tick_request::TickRequest;
 use crate::sampler::timers;
 use crate::sys::clock;
 use crate::threads;
 
-/// The CPU time in nanoseconds that the kernel takes to deliver a tick, which no clock of ours shows. The
-/// value is that of a guest of a hypervisor, where timer interrupts are expensive (bench/README.md). On other
-/// machines sessions use less than they may.
+/// The CPU time in nanoseconds that the kernel takes to deliver a tick, which no clock that we read shows.
+/// The value is that of a guest of a hypervisor, where timer interrupts are expensive (bench/README.md). On
+/// other machines sessions use less than they may.
 const DELIVERY_NS: u64 = 20_000;
 /// The additional time in nanoseconds if the ticker samples wall clocks: its ticks wake threads that wait
 /// (bench/README.md).
@@ -92,7 +92,7 @@ impl Sampler {
     }
 }
 
-impl Ticks {
+impl TickRequest {
     /// Returns the interval in nanoseconds at which these ticks come.
     pub(super) fn ticks_each_ns(&self, governor: &Governor) -> u64 {
         match self.max_overhead {

@@ -26,7 +26,7 @@ mod state;
 mod tables;
 mod take;
 mod thread_hooks;
-mod ticks;
+mod tick_request;
 pub(crate) mod timers;
 mod totals;
 

@@ -14,14 +14,14 @@ use profiler_core::pipeline::SessionId;
 use profiler_core::ticking::plan::Plan;
 
 use crate::before_3_3;
-use crate::capture::{allocation, wait};
+use crate::capture::{allocation, gc, wait};
 use crate::engine::setitimer;
 use crate::labels;
 use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::{self, CpuWaits};
 use crate::sampler::readings::{COLLECTOR_ID, COLLECTOR_NS};
 use crate::sampler::state::{lock, try_lock, Sampler};
-use crate::sampler::ticks::Ticks;
+use crate::sampler::tick_request::TickRequest;
 use crate::sampler::{governor, thread_hooks, timers};
 use crate::shared::CAPTURE;
 use crate::sys::{clock, native_thread, sigprof};
@@ -78,11 +78,11 @@ impl Sampler {
 
     /// Returns whether a session gets samples, which some thread has to drain.
     pub(super) fn has_samples(&self) -> bool {
-        self.ticks.iter().any(Ticks::has_samples)
+        self.ticks.iter().any(TickRequest::has_samples)
     }
 
     /// Removes ticks, with their collection.
-    pub(super) fn remove(&mut self, id: SessionId) -> Option<(Ticks, Collection)> {
+    pub(super) fn remove(&mut self, id: SessionId) -> Option<(TickRequest, Collection)> {
         let index = self.ticks.iter().position(|it| it.id == id)?;
         Some((self.ticks.remove(index), self.remove_collection(id)?))
     }
@@ -108,7 +108,7 @@ impl Sampler {
     /// Sets the timers that the sessions need now.
     ///
     /// # Errors
-    /// As for [`timers::apply`].
+    /// Same as for [`timers::apply`].
     pub(super) fn apply_timers(&mut self) -> Result<(), i32> {
         self.regovern();
         timers::apply(&self.plan())
@@ -121,6 +121,7 @@ impl Sampler {
             self.regovern();
             stop_ticks();
             thread_hooks::hooks_off();
+            gc::unhook();
             wait::unhook();
             labels::sessions_end();
             threads::clear();
@@ -141,7 +142,7 @@ impl Sampler {
 
 /// Takes the first readings for sessions that have none. For the collector, without the GVL.
 fn read_first_cpu_waits() {
-    let asks = |it: &Ticks| matches!(it.cpu_waits, CpuWaits::Asked);
+    let asks = |it: &TickRequest| matches!(it.cpu_waits, CpuWaits::Asked);
     if !try_lock().is_some_and(|sampler| sampler.ticks.iter().any(asks)) {
         return;
     }
@@ -191,7 +192,7 @@ fn give_up_in(sampler: &mut Sampler, why: &'static str) {
         if !ticks.paused {
             ticks.refuse_slices();
             let id = ticks.id;
-            for collection in collections.iter_mut().filter(|it| it.ticks == id) {
+            for collection in collections.iter_mut().filter(|it| it.ticks_of == id) {
                 ticks.pause(collection, hub);
             }
         }

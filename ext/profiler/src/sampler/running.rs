@@ -17,7 +17,7 @@ use crate::sampler::fork::enter;
 use crate::sampler::markers::Interval;
 use crate::sampler::state::Sampler;
 use crate::sampler::tables;
-use crate::sampler::ticks::Ticks;
+use crate::sampler::tick_request::TickRequest;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::{self, Registry, ThreadState};
@@ -25,7 +25,7 @@ use crate::vm;
 use crate::vm::jobs::Job;
 use crate::vm::threads::{Names, RubyThread};
 
-impl Ticks {
+impl TickRequest {
     /// Records the stack of each thread that still waits, or only of those inside `scope`. Otherwise a wait
     /// would appear only once it is over.
     pub(super) fn record_open_waits(&self, hub: &Hub, named: &[RubyThread], scope: Option<ScopeId>) {
@@ -35,7 +35,7 @@ impl Ticks {
         let is_inside =
             |it: &&ThreadState| scope.is_none_or(|scope| it.labels.scope.load(Ordering::Relaxed) == scope.0);
         for state in
-            threads::live().filter(|it| it.walls.is_blocked() && self.profiles(it.id())).filter(is_inside)
+            threads::live().filter(|it| it.walls.is_suspended() && self.profiles(it.id())).filter(is_inside)
         {
             if named.iter().any(|it| it.object == state.object()) {
                 // SAFETY: Ruby has just listed the thread as alive, and the GVL was not released since.
@@ -98,7 +98,7 @@ impl Sampler {
         } else if let Some(slice) = self.remove_collection(session) {
             hub.discard(session);
             tables::renew(hub, 0);
-            self.end_with_slices(slice.ticks, hub);
+            self.end_with_slices(slice.ticks_of, hub);
         }
     }
 }
@@ -116,7 +116,7 @@ pub(crate) fn pause(session: SessionId) {
     sampler.reconcile();
 }
 
-impl Ticks {
+impl TickRequest {
     /// Pauses these ticks on behalf of that collection.
     pub(super) fn pause(&mut self, collection: &mut Collection, hub: &Hub) {
         self.paused = true;
@@ -183,7 +183,8 @@ pub(crate) fn record_marker(name: &str, started_ns: u64, info: impl FnOnce() -> 
     let Some(thread) = info() else { return };
     let interval = Interval { name, thread, started_ns, now_ns, at_ns };
     let is_own = |it: &Collection| it.scope.is_none_or(|it| it == scope);
-    let profiles = |ticks: &Ticks, it: &Collection| it.is_slice() || !ticks.paused && ticks.profiles(me);
+    let profiles =
+        |ticks: &TickRequest, it: &Collection| it.is_slice() || !ticks.paused && ticks.profiles(me);
     for (_, it) in sampler.each().filter(|(ticks, it)| is_own(it) && profiles(ticks, it)) {
         it.markers.push(&interval, it.start.monotonic_ns);
     }
@@ -223,7 +224,7 @@ pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
             ticks.no_objects = Some(why);
             collections
                 .iter_mut()
-                .filter(|it| it.ticks == ticks.id)
+                .filter(|it| it.ticks_of == ticks.id)
                 .for_each(|it| it.start.vm_objects = None);
         }
     }
@@ -246,8 +247,9 @@ pub(crate) fn hold_collector(hold: bool) {
 pub(crate) fn result_threads(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Threads, magnus::Error> {
     let own = threads::current_native_cached().map(|state| state.id());
     let is_own = |id: &ThreadId| Some(*id) == own;
-    let names_only_caller =
-        |it: &mut Ticks| !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own));
+    let names_only_caller = |it: &mut TickRequest| {
+        !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own))
+    };
     if enter().ticks(session).is_some_and(names_only_caller) {
         return vm::threads::only_current(ruby, Names::Included);
     }

@@ -5,7 +5,7 @@
 //! threads that began slices.
 //!
 //! Beginning and discarding a slice takes under 1 us, where a session takes 6 to 12. The session of the
-//! slices keeps no samples itself, since no thread enters its own scope. It ticks on these threads alone, as
+//! slices keeps no samples itself, since no thread enters its own scope. It ticks only on these threads, as
 //! ticks on others would only cost time, and interrupt their waits. It ends when no request began for a
 //! second, or when a session with another engine starts between two requests. One that is given up, and one
 //! that a forked child continues, ends with its last slice. A child has the slices of the thread that forked.
@@ -18,17 +18,15 @@ use magnus::{Error, Ruby};
 use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
-use profiler_core::profile::{LabelSet, Requests};
 use profiler_core::session::spec::SessionSpec;
 
 use crate::options::Config;
 use crate::sampler::begin::join;
 use crate::sampler::collection::Collection;
 use crate::sampler::fork::enter;
-use crate::sampler::markers::Markers;
 use crate::sampler::readings::ProcessReadings;
 use crate::sampler::state::Sampler;
-use crate::sampler::ticks::Ticks;
+use crate::sampler::tick_request::TickRequest;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::threads::{self, Registry};
@@ -64,16 +62,10 @@ pub(crate) fn begin_slice(
         &[],
     );
     sampler.collections.push(Collection {
-        id,
-        ticks: of,
         scope: Some(scope),
         // A forked child has the slices of the thread that forked.
         bound_to: Some(native_thread::cached_native_id()),
-        start,
-        widest_ns,
-        markers: Markers::default(),
-        labels: LabelSet::EMPTY,
-        requests: Requests::default(),
+        ..Collection::new(id, of, start, widest_ns)
     });
     Ok(Some(id))
 }
@@ -89,8 +81,8 @@ pub(crate) fn end_unless_sliced(session: SessionId) -> bool {
     true
 }
 
-impl Ticks {
-    /// Lets these ticks end with their last slice, if they exist for slices alone.
+impl TickRequest {
+    /// Lets these ticks end with their last slice, if they exist only for slices.
     pub(super) fn refuse_slices(&mut self) {
         self.ends_with_slices |= self.is_sliced;
     }
@@ -99,12 +91,13 @@ impl Ticks {
 impl Sampler {
     /// Returns the open slices of a session.
     pub(super) fn slices_of(&self, session: SessionId) -> impl Iterator<Item = SessionId> + '_ {
-        self.collections.iter().filter(move |it| it.ticks == session && it.is_slice()).map(|it| it.id)
+        self.collections.iter().filter(move |it| it.ticks_of == session && it.is_slice()).map(|it| it.id)
     }
 
-    /// Returns the sessions that have samples in slices alone, and no slices except these.
+    /// Returns the sessions that have samples only in slices, and no slices except these.
     pub(super) fn sliced_by_none_but(&self, these: &[SessionId]) -> Vec<SessionId> {
-        let only_these = |it: &&Ticks| it.is_sliced && self.slices_of(it.id).all(|it| these.contains(&it));
+        let only_these =
+            |it: &&TickRequest| it.is_sliced && self.slices_of(it.id).all(|it| these.contains(&it));
         self.ticks.iter().filter(only_these).map(|it| it.id).collect()
     }
 

@@ -7,7 +7,7 @@ use profiler_core::pipeline::SessionId;
 
 use crate::sampler::collection::Collection;
 use crate::sampler::cumulative::Cumulative;
-use crate::sampler::ticks::Ticks;
+use crate::sampler::tick_request::TickRequest;
 use profiler_core::ticking::engine::Engine;
 use profiler_core::ticking::governor::Governor;
 
@@ -15,7 +15,7 @@ use profiler_core::ticking::governor::Governor;
 #[derive(Debug)]
 pub(crate) struct Sampler {
     pub(super) collector: Option<Collector>,
-    pub(crate) ticks: Vec<Ticks>,
+    pub(crate) ticks: Vec<TickRequest>,
     /// The collections: one for each entry of `ticks`, and the slices.
     pub(super) collections: Vec<Collection>,
     /// The number of sessions that are being started, while the VM lists its threads.
@@ -43,21 +43,21 @@ static SAMPLER: Mutex<Sampler> = Mutex::new(Sampler {
 
 impl Sampler {
     /// Returns the ticks with that id.
-    pub(super) fn ticks(&mut self, id: SessionId) -> Option<&mut Ticks> {
+    pub(super) fn ticks(&mut self, id: SessionId) -> Option<&mut TickRequest> {
         self.ticks.iter_mut().find(|it| it.id == id)
     }
 
     /// Returns a collection with its ticks.
-    pub(super) fn find(&mut self, id: SessionId) -> Option<(&mut Ticks, &mut Collection)> {
+    pub(super) fn find(&mut self, id: SessionId) -> Option<(&mut TickRequest, &mut Collection)> {
         let collection = self.collections.iter_mut().find(|it| it.id == id)?;
-        let ticks = self.ticks.iter_mut().find(|it| it.id == collection.ticks)?;
+        let ticks = self.ticks.iter_mut().find(|it| it.id == collection.ticks_of)?;
         Some((ticks, collection))
     }
 
     /// Iterates over the collections, each with its ticks.
-    pub(super) fn each(&mut self) -> impl Iterator<Item = (&Ticks, &mut Collection)> {
+    pub(super) fn each(&mut self) -> impl Iterator<Item = (&TickRequest, &mut Collection)> {
         let Self { ticks, collections, .. } = self;
-        let with_ticks = |it: &'_ Collection| ticks.iter().find(|ticks| ticks.id == it.ticks);
+        let with_ticks = |it: &'_ Collection| ticks.iter().find(|ticks| ticks.id == it.ticks_of);
         collections.iter_mut().filter_map(move |it| Some((with_ticks(it)?, it)))
     }
 

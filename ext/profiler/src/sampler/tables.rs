@@ -48,7 +48,7 @@ pub(super) fn renew(hub: &Hub, needed: usize) {
 /// as a singleton method holds its object, and these would count as live.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile. The names are requested again later.
+/// Exceptions that other threads deliver during the call. The names are requested again later.
 pub(crate) fn forget_code(ruby: &Ruby) -> Result<(), Error> {
     let Some(hub) = CAPTURE.hub().filter(|it| it.can_turn_over()) else { return Ok(()) };
     // Otherwise the places of objects that are already freed would be carried over, with their code.

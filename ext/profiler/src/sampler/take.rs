@@ -14,7 +14,7 @@ use crate::sampler::markers::Markers;
 use crate::sampler::readings::ProcessReadings;
 use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::tables;
-use crate::sampler::ticks::Ticks;
+use crate::sampler::tick_request::TickRequest;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::Registry;
@@ -112,7 +112,7 @@ impl Facts {
     /// Collects the facts at `end`. `cpu_waits` are the run delay of the threads and the throttling of the
     /// cgroup, in nanoseconds.
     fn new(
-        ticks: &Ticks,
+        ticks: &TickRequest,
         collection: &Collection,
         end: &ProcessReadings,
         engine: Engine,

@@ -21,7 +21,7 @@ use crate::threads::{self, Lifecycle, ThreadState};
 use crate::vm;
 use crate::vm::events::thread_hook;
 
-/// Prepares the registry for a session, which is `timed` or samples objects alone. If it is timed, threads
+/// Prepares the registry for a session, which is `timed` or samples only objects. If it is timed, threads
 /// that start from now on register themselves. If there was no hook so far, threads that have exited
 /// unnoticed are retired.
 ///

@@ -22,7 +22,7 @@ use profiler_core::ticking::engine::Engine;
 static NEW_NS: AtomicU64 = AtomicU64::new(0);
 static NEW_WALL_NS: AtomicU64 = AtomicU64::new(0);
 static NEW_CPU: AtomicBool = AtomicBool::new(false);
-static NEW_OUTSIDE: AtomicBool = AtomicBool::new(false);
+static NEW_ONLY_BLAMED: AtomicBool = AtomicBool::new(false);
 /// True if threads have timers of their own.
 static OWN_TIMERS: AtomicBool = AtomicBool::new(true);
 /// True if these timers are replaced by perf counters later.
@@ -60,8 +60,8 @@ pub(crate) fn apply(plan: &Plan<'_>) -> Result<(), i32> {
 }
 
 fn apply_to(state: &'static ThreadState, plan: &Plan<'_>) -> Result<(), i32> {
-    let ThreadPlan { interval_ns, outside, cpu, .. } = plan.of_thread(state.id());
-    state.wanted.outside.store(outside, Ordering::Relaxed);
+    let ThreadPlan { interval_ns, only_blamed, cpu, .. } = plan.of_thread(state.id());
+    state.wanted.only_blamed.store(only_blamed, Ordering::Relaxed);
     let own_timer = plan.has_thread_timers();
     state.wanted.cpu.store(cpu, Ordering::Relaxed);
     let has_right_timer = has_timer(state) == (interval_ns > 0 && own_timer);
@@ -139,7 +139,7 @@ fn measure_walls(plan: &Plan<'_>) {
 pub(super) fn of_new_threads() -> ThreadPlan {
     ThreadPlan {
         interval_ns: NEW_NS.load(Ordering::SeqCst),
-        outside: NEW_OUTSIDE.load(Ordering::Relaxed),
+        only_blamed: NEW_ONLY_BLAMED.load(Ordering::Relaxed),
         cpu: NEW_CPU.load(Ordering::Relaxed),
         wall_interval_ns: NEW_WALL_NS.load(Ordering::Relaxed),
     }
@@ -148,7 +148,7 @@ pub(super) fn of_new_threads() -> ThreadPlan {
 pub(super) fn keep_for_new_threads(plan: ThreadPlan) {
     NEW_NS.store(plan.interval_ns, Ordering::SeqCst);
     NEW_CPU.store(plan.cpu, Ordering::Relaxed);
-    NEW_OUTSIDE.store(plan.outside, Ordering::Relaxed);
+    NEW_ONLY_BLAMED.store(plan.only_blamed, Ordering::Relaxed);
     NEW_WALL_NS.store(plan.wall_interval_ns, Ordering::Relaxed);
 }
 
@@ -157,8 +157,8 @@ pub(super) fn keep_for_new_threads(plan: ThreadPlan) {
 /// # Errors
 /// The errno of a timer that the kernel refuses.
 pub(super) fn arm_new(state: &'static ThreadState) -> Result<(), i32> {
-    let ThreadPlan { interval_ns, outside, cpu, .. } = of_new_threads();
-    state.wanted.outside.store(outside, Ordering::Relaxed);
+    let ThreadPlan { interval_ns, only_blamed, cpu, .. } = of_new_threads();
+    state.wanted.only_blamed.store(only_blamed, Ordering::Relaxed);
     state.wanted.interval_ns.store(interval_ns, Ordering::Relaxed);
     state.wanted.cpu.store(cpu, Ordering::Relaxed);
     if !OWN_TIMERS.load(Ordering::Relaxed) || has_timer(state) || interval_ns == 0 {

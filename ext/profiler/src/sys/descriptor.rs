@@ -1,4 +1,4 @@
-//! Descriptors that are identified by their files, not by their numbers alone.
+//! Descriptors that are identified by their files, not only by their numbers.
 //!
 //! An app may close all descriptors that it did not open, as daemons do, and ours with them. The system then
 //! reuses their numbers for files and sockets of the app. So before each use a number is compared with the
@@ -16,7 +16,7 @@ use ::std::os::fd::{AsRawFd, RawFd};
 const FREE: RawFd = -1;
 const CLAIMED: RawFd = -2;
 
-/// A descriptor of ours: its number, and the file that it referred to when it was certainly ours.
+/// A descriptor that the profiler opened: its number, and the file that it referred to then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Descriptor {
     number: RawFd,
@@ -90,7 +90,7 @@ impl Descriptor {
     /// accepted. A file is never written to, as `send` refuses it.
     ///
     /// # Errors
-    /// As [`Descriptor::receive`].
+    /// Same as for [`Descriptor::receive`].
     pub(crate) fn send(&self, bytes: &[u8], patience: Duration) -> io::Result<usize> {
         self.check()?;
         let flags = if patience.is_zero() { ::libc::MSG_DONTWAIT } else { 0 };
@@ -119,7 +119,7 @@ impl Descriptor {
             tv_sec: (us / 1_000_000) as ::libc::time_t,
             tv_usec: (us % 1_000_000) as ::libc::suseconds_t,
         };
-        // SAFETY: the kernel reads a struct of that size.
+        // SAFETY: the kernel reads a struct of the given size.
         let failed = unsafe {
             let (time, size) = ((&raw const time).cast(), size_of_val(&time) as ::libc::socklen_t);
             ::libc::setsockopt(self.number, ::libc::SOL_SOCKET, option, time, size)

@@ -11,7 +11,7 @@ static BEFORE: Mutex<Option<::libc::sigaction>> = Mutex::new(None);
 /// GVL.
 pub(crate) fn hold(hold: bool) {
     let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: all fields may be zero; the calls read and write structs of ours, and the system had the action
+    // SAFETY: all fields may be zero; the calls read and write local structs, and the system had the action
     // that is restored.
     unsafe {
         match (hold, before.take()) {

@@ -18,7 +18,7 @@ static FROM_PROCESSES: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGN
 /// Counts from now on which of these signals come from processes. The present handler runs after ours.
 pub(crate) fn count_from_processes(signal: c_int) {
     let Some(next) = NEXT.get(signal as usize) else { return };
-    // SAFETY: all fields may be zero; the calls write structs of ours. A handler that is passed more
+    // SAFETY: all fields may be zero; the calls write local structs. A handler that is passed more
     // arguments than it takes reads only its own.
     unsafe {
         let mut action: ::libc::sigaction = ::core::mem::zeroed();

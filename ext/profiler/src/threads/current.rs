@@ -9,7 +9,7 @@ use crate::threads::state::ThreadState;
 use crate::vm;
 
 /// The key under which a native thread keeps the address of its state. At the thread's end libc passes that
-/// address to a function of ours, whatever Ruby reported before.
+/// address to a function of this crate, whatever Ruby reported before.
 static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 
 /// Creates the key, with the function to be called at the end of a native thread that has a state.

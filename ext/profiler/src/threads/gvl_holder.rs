@@ -37,7 +37,7 @@ pub(crate) fn running() -> Option<&'static ThreadState> {
     let id = ThreadId(ID.load(Relaxed));
     // SAFETY: the pointer is null or came from a `&'static ThreadState`.
     let state = unsafe { STATE.load(Relaxed).as_ref() }?;
-    (state.is_live() && state.id() == id && !state.walls.is_blocked()).then_some(state)
+    (state.is_live() && state.id() == id && !state.walls.is_suspended()).then_some(state)
 }
 
 /// Notes that an unknown thread has the GVL, or will have it.
@@ -50,8 +50,8 @@ impl Holder {
     /// so that no thread has had it since.
     pub(crate) fn had_left(&self, thread: ThreadId, ready_ns: u64) -> bool {
         let Self { state, id } = *self;
-        let blocked_ns = state.walls.blocked_since_ns();
+        let suspended_ns = state.walls.suspended_since_ns();
         let is_alive = state.is_live() && state.id() == id;
-        id == thread || is_alive && blocked_ns != 0 && blocked_ns <= ready_ns
+        id == thread || is_alive && suspended_ns != 0 && suspended_ns <= ready_ns
     }
 }

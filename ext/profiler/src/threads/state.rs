@@ -89,7 +89,7 @@ pub(crate) struct Wanted {
     /// The finest interval in nanoseconds that a session wants; 0 if none profiles the thread.
     pub(crate) interval_ns: AtomicU64,
     /// True if no session profiles the thread, and it ticks only for threads that wait for it.
-    pub(crate) outside: AtomicBool,
+    pub(crate) only_blamed: AtomicBool,
     /// True if a session measures the thread's CPU clock.
     pub(crate) cpu: AtomicBool,
 }
@@ -146,12 +146,16 @@ pub(crate) struct Labelled {
 
 impl Wanted {
     const fn new() -> Self {
-        Self { interval_ns: AtomicU64::new(0), outside: AtomicBool::new(false), cpu: AtomicBool::new(false) }
+        Self {
+            interval_ns: AtomicU64::new(0),
+            only_blamed: AtomicBool::new(false),
+            cpu: AtomicBool::new(false),
+        }
     }
 
     fn reset(&self) {
         self.interval_ns.store(0, Relaxed);
-        self.outside.store(false, Relaxed);
+        self.only_blamed.store(false, Relaxed);
         self.cpu.store(false, Relaxed);
     }
 }

@@ -72,6 +72,7 @@ pub(crate) fn repoll_all() {
 /// # Signal safety
 /// Loads, a few for each thread.
 pub(crate) fn any_waits_for_gvl() -> bool {
-    super::live()
-        .any(|state| state.walls.gvl_wait_since_ns() != 0 && !state.wanted.outside.load(Ordering::Relaxed))
+    super::live().any(|state| {
+        state.walls.gvl_wait_since_ns() != 0 && !state.wanted.only_blamed.load(Ordering::Relaxed)
+    })
 }

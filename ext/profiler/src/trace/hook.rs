@@ -22,8 +22,9 @@ const LONGEST_NS: u64 = 10_000;
 
 /// Adds an event to the sums of the trace.
 ///
-/// *Runs on:* the thread that calls the method; for `Raise` and `Other`, any thread. *GVL:* held. *Calls:* a walk
-/// of two frames. *Never:* allocates, but for the object of a thread's first fiber; raises; calls a method.
+/// *Runs on:* the thread that calls the method; for `Raise` and `Other`, any thread. *GVL:* held. *Calls:* a
+/// walk of two frames. *Never:* allocates, but for the object of a thread's first fiber; raises; calls a
+/// method.
 ///
 /// # Safety
 /// `tracer` is the address of a [`Tracer`].
@@ -122,8 +123,8 @@ pub(crate) fn restart(sums: &mut Sums, fiber: u64) {
     }
 }
 
-/// Ends the logging of a call: adds the CPU time that it took, and ends the trace if it takes too much, or if that was the last call
-/// to log. Returns false if the trace is over. The GVL is held.
+/// Ends the logging of a call: adds the CPU time that it took, and ends the trace if it takes too much, or if
+/// that was the last call to log. Returns false if the trace is over. The GVL is held.
 pub(crate) fn logged(sums: &mut Sums, fiber: u64, took_ns: u64, is_last: bool) -> bool {
     sums.took(took_ns);
     if let Some(finished) = &mut sums.finished {
@@ -172,7 +173,7 @@ fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
         finished.add(&call, now_ns, &walls, end);
     }
     if let End::Raised(class) = end {
-        // It goes on through the call that made this one, if that is one of the same method.
+        // The exception propagates through the caller, if that is a call of the same method.
         if let Some(outer) = sums.open.newest(fiber) {
             outer.raised = class;
         }
@@ -182,9 +183,9 @@ fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
     }
 }
 
-/// Returns whether a call ends that has ended before. An exception from another thread can come out of the log's
-/// hook on the end of a call, and then the VM reports that end again. If the hook was just over, only a call without
-/// an outer one can be told.
+/// Returns whether this end of a call was reported before. An exception from another thread can come out of
+/// the log's hook on the end of a call, and then the VM reports that end again. If the hook was just over,
+/// only a call without an outer one can be told.
 fn ends_again(sums: &mut Sums, fiber: u64) -> bool {
     let Some(call) = sums.finished.as_mut().and_then(|finished| finished.take(fiber)) else {
         return false;

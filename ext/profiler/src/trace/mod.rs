@@ -2,14 +2,14 @@
 //! that it keeps.
 //!
 //! The hook runs with the GVL on the thread that calls the method. It allocates nothing but the object of a
-//! thread's first fiber, calls no method and keeps the GVL, so it has the sums to itself. In another Ractor, which has a GVL of its own, it
-//! returns at once.
+//! thread's first fiber, calls no method and keeps the GVL, so it has the sums to itself. In another Ractor,
+//! which has a GVL of its own, it returns at once.
 //!
 //! A trace has a limit for its overhead, as a share of one core. The hook measures its own time, and ends the
 //! trace when that exceeds the share, or when enough calls were traced. Several traces can share one limit.
 //!
-//! The hook on a C function runs for all C functions of the process. It counts the others, and what one of these takes
-//! was measured as the trace began.
+//! The hook on a C function runs for all C functions of the process. It counts the calls of the others; the
+//! time that each of them adds was measured when the trace began.
 
 mod hook;
 mod tracer;
@@ -21,8 +21,8 @@ use magnus::{Ruby, Value};
 
 use crate::vm::tracepoints::{on_c_function, on_method, on_raise};
 
-/// Creates the TracePoints of a trace, not enabled yet: one for the method and one for exceptions. A C function is given
-/// by its owner and its name.
+/// Creates the TracePoints of a trace, not enabled yet: one for the method and one for exceptions. A C
+/// function is given by its owner and its name.
 pub(crate) fn tracepoints(
     ruby: &Ruby,
     tracer: &'static Tracer,

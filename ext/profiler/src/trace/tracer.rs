@@ -34,8 +34,8 @@ pub(crate) struct Limits {
 const JUDGED_FROM_NS: u64 = 100_000_000;
 /// The time that the hook and its call by the VM take for another C function, until it is measured, ns.
 const OTHER_NS: u64 = 60;
-/// The number of durations that each trace of a group keeps one by one, and of its open calls. A group of a hundred thus
-/// takes 23 MB.
+/// The number of durations that each trace of a group keeps one by one, and of its open calls. A group of a
+/// hundred thus takes 23 MB.
 const EXACT_IN_GROUP: usize = 1 << 13;
 const OPEN_IN_GROUP: usize = 1 << 10;
 
@@ -112,8 +112,8 @@ impl Sums {
         self.limits.group.own_ns.fetch_add(ns, Ordering::Relaxed);
     }
 
-    /// Returns whether the group takes more than its limit, and this trace more than an equal part of it. So those that
-    /// take the most end, and the others continue.
+    /// Returns whether the group takes more than its limit, and this trace more than an equal part of it. So
+    /// those that take the most end, and the others continue.
     pub(crate) fn exceeds_overhead(&self) -> bool {
         let elapsed_ns = clock::monotonic_ns().saturating_sub(self.began_ns);
         let limit_ns = self.limits.overhead * elapsed_ns as f64;
@@ -129,7 +129,8 @@ impl Sums {
 #[derive(Debug)]
 pub(crate) struct Tracer(UnsafeCell<Option<Box<Sums>>>);
 
-// SAFETY: the sums are used only with the GVL of the main Ractor held, by the hook and by methods of the trace.
+// SAFETY: the sums are used only with the GVL of the main Ractor held, by the hook and by methods of the
+// trace.
 unsafe impl Sync for Tracer {}
 
 impl Tracer {
@@ -174,7 +175,7 @@ impl Tracer {
     /// Frees the sums. From now on the hook only disables its TracePoint.
     ///
     /// # Safety
-    /// As [`with`](Self::with).
+    /// Same as for [`with`](Self::with).
     pub(crate) unsafe fn free(&self) {
         // SAFETY: the GVL is held, so no other reference exists.
         unsafe { *self.0.get() = None };

@@ -69,7 +69,7 @@ pub(crate) unsafe fn remove_hook(hook: AllocationHook) {
 /// Installs `hook`, which is then called for each object that is freed, while garbage is being collected.
 ///
 /// # Safety
-/// As for [`add_hook`]; of the VM the hook calls only [`allocated_object`].
+/// Same as for [`add_hook`]; of the VM the hook calls only [`allocated_object`].
 pub(crate) unsafe fn add_free_hook(hook: AllocationHook) {
     let event = rb_sys::RUBY_INTERNAL_EVENT_FREEOBJ as rb_event_flag_t;
     // SAFETY: the caller holds the GVL and is in no such hook; the hook is a plain function that lives as

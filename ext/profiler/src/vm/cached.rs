@@ -49,7 +49,7 @@ impl CachedObject {
     /// Returns the object, after asking the VM if necessary.
     ///
     /// # Errors
-    /// As [`Cached::get`].
+    /// Same as for [`Cached::get`].
     pub(crate) fn value(&self, ruby: &Ruby) -> Result<Value, Error> {
         if let Some(answer) = self.answer.get() {
             return Ok(ruby.get_inner(*answer));
@@ -60,7 +60,7 @@ impl CachedObject {
     }
 }
 
-/// Defines a class of ours for the objects that wrap a `T`. Magnus looks the class up at once, while the
+/// Defines a class for the objects that wrap a `T`. Magnus looks the class up at once, while the
 /// extension is still being loaded and no other thread can ask for it.
 pub(crate) fn define_class<T: TypedData>(
     ruby: &Ruby,

@@ -69,7 +69,7 @@ pub(crate) fn call<const N: usize>(
 /// Calls an UnboundMethod on `receiver`.
 ///
 /// # Errors
-/// As [`call`].
+/// Same as for [`call`].
 pub(crate) fn bind_call<const N: usize>(method: Value, arguments: [Value; N]) -> Result<Value, Error> {
     static BIND_CALL: Name = Name::new(c"bind_call");
     call(method, &BIND_CALL, arguments)
@@ -78,7 +78,7 @@ pub(crate) fn bind_call<const N: usize>(method: Value, arguments: [Value; N]) ->
 /// Yields to the block of the method that is running.
 ///
 /// # Errors
-/// As [`call`]; also a `break` or `throw` out of the block.
+/// Same as for [`call`]; also a `break` or `throw` out of the block.
 pub(crate) fn yield_to_block(value: Value) -> Result<Value, Error> {
     // SAFETY: a Value proves that the GVL is held; the value is on the stack, and so is the block's result.
     let answer = protect(|| unsafe { rb_sys::rb_yield(value.as_raw()) });
@@ -86,14 +86,14 @@ pub(crate) fn yield_to_block(value: Value) -> Result<Value, Error> {
     answer.map(|it| unsafe { Value::from_raw(it) })
 }
 
-/// Returns the result of `Object#inspect` on a value, for a message. A `BasicObject` has no such method, and is
-/// described by its class.
+/// Returns the result of `Object#inspect` on a value, for a message. A `BasicObject` has no such method, and
+/// is described by its class.
 ///
 /// # Errors
 /// The exception that `inspect` raises: the caller's own error is then not created.
 pub(crate) fn inspect(value: Value) -> Result<String, Error> {
-    // SAFETY: a Value proves that the GVL is held; both functions return a String, which is on the stack while
-    // it is read.
+    // SAFETY: a Value proves that the GVL is held; both functions return a String, which is on the stack
+    // while it is read.
     unsafe {
         let is_object =
             rb_sys::rb_obj_is_kind_of(value.as_raw(), rb_sys::rb_mKernel) == rb_sys::Qtrue as rb_sys::VALUE;
@@ -102,14 +102,14 @@ pub(crate) fn inspect(value: Value) -> Result<String, Error> {
     }
 }
 
-/// The machine stack that must be left for a call of ours: twice what stopping a session takes, which is some
-/// 30 KB.
+/// The machine stack that must be left for a call of the API: twice what stopping a session takes, which is
+/// some 30 KB.
 const STACK_BYTES: usize = 64 * 1024;
 /// The part of the stack that one step checks: less than the 16 KB that Ruby's own check leaves.
 const STACK_STEP: usize = 8 * 1024;
 
 /// Fails if the machine stack is almost exhausted. Ruby jumps out of any code that runs into the end, and a
-/// lock that is held there would stay locked for ever: one of ours, or that of the allocator.
+/// lock that is held there would stay locked for ever: the profiler's, or the allocator's.
 ///
 /// # Errors
 /// SystemStackError.
@@ -120,8 +120,8 @@ pub(crate) fn demand_stack(ruby: &Ruby) -> Result<(), Error> {
     Err(Error::new(ruby.exception_sys_stack_error(), "stack level too deep"))
 }
 
-/// Returns whether that many bytes of the stack are left, besides those that Ruby's check leaves. That check
-/// is about the place where it is called, so this function calls itself, one step deeper each time.
+/// Returns whether `bytes` of the stack are left, in addition to those that Ruby's own check reserves. That
+/// check is about the place where it is called, so this function calls itself, one step deeper each time.
 #[inline(never)]
 fn has_stack(bytes: usize) -> bool {
     // SAFETY: callers are on a Ruby thread; the call compares two addresses.
@@ -220,7 +220,7 @@ pub(crate) unsafe fn quietly(mut call: impl FnMut() -> VALUE) -> Option<VALUE> {
 /// Calls a closure under `rb_protect`. Returns its value, and the VM's tag of the jump that ended it, or 0.
 ///
 /// # Safety
-/// As [`quietly`].
+/// Same as for [`quietly`].
 unsafe fn run<F: FnMut() -> VALUE>(call: &mut F) -> (VALUE, i32) {
     unsafe extern "C" fn call_it<F: FnMut() -> VALUE>(data: VALUE) -> VALUE {
         // SAFETY: `data` is the address of the closure, which outlives the call.

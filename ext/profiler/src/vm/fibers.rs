@@ -1,7 +1,7 @@
 //! The values that a fiber carries, and the switch to another fiber.
 //!
 //! Labels are kept twice: as a fiber-local variable, which is cheap to read, also of other threads, and from
-//! Ruby 3.2 on in the fiber's storage, which a new fiber inherits. A span is in a variable alone.
+//! Ruby 3.2 on in the fiber's storage, which a new fiber inherits. A span is only in a variable.
 //!
 //! Code that finds the variable unset reads the storage and copies its contents into the variable. If the
 //! storage is empty, that too is recorded, so the storage is read once.
@@ -30,7 +30,7 @@ use crate::vm::events::ThreadHook;
 /// True if fibers have a storage that the fibers they create inherit.
 pub(crate) const STORAGE: bool = cfg!(ruby_gte_3_2);
 
-/// A fiber-local variable of ours.
+/// A fiber-local variable that the profiler sets.
 #[derive(Debug)]
 pub(crate) struct Variable(Name);
 
@@ -87,7 +87,7 @@ impl Variable {
 /// 3.2.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 #[cfg(ruby_gte_3_2)]
 pub(crate) fn stored(ruby: &Ruby) -> Result<Option<u64>, Error> {
     static GET: Name = Name::new(c"[]");
@@ -98,9 +98,8 @@ pub(crate) fn stored(ruby: &Ruby) -> Result<Option<u64>, Error> {
 /// Stores `value` in the current fiber, which hands it on to the fibers that it creates from now on. A no-op
 /// before Ruby 3.2.
 ///
-/// # Errors
-/// Exceptions that were delivered meanwhile: the value is stored nevertheless, as the VM delivers them after
-/// that.
+/// # Errors Exceptions that other threads deliver during the call: the value is stored nevertheless, as the
+/// VM delivers them after that.
 ///
 /// # Safety
 /// `value` is a live object.

@@ -110,7 +110,7 @@ pub(crate) unsafe fn hook_events(hook: GvlHook) {
 /// Removes the hook that [`hook_events`] installed.
 ///
 /// # Safety
-/// As for [`hook_events`].
+/// Same as for [`hook_events`].
 #[cfg(ruby_gte_3_3)]
 pub(crate) unsafe fn unhook_events() {
     let hook = raw::HOOK.swap(core::ptr::null_mut(), Ordering::Relaxed);

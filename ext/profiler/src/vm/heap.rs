@@ -85,8 +85,8 @@ pub(crate) unsafe fn each_page<F: FnMut(Slots)>(mut found: F) {
     unsafe { rb_objspace_each_objects(note::<F>, (&raw mut found).cast()) };
 }
 
-/// Returns the class that represents the class at a slot: the first that is no singleton class. `None` if no
-/// class is in the slot.
+/// Returns the class that represents the class at a slot: the first that is not a singleton class. `None` if
+/// no class is in the slot.
 ///
 /// # Safety
 /// The caller holds the GVL, no garbage is being collected or waits to be swept, and the slot is of a page

@@ -22,7 +22,7 @@ extern "C" {
 /// Ractor runs. Available in Ruby 4.0.
 type WithBarrier = unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void) -> VALUE, *mut c_void) -> VALUE;
 
-/// The flag of a hook that is called even while an exception propagates. All of ours have it.
+/// The flag of a hook that is called even while an exception propagates. All hooks of the profiler have it.
 const SAFE: c_int = 1;
 /// The flag of a hook that is called with two words: its data and the event.
 pub(super) const RAW: c_int = 4;
@@ -58,7 +58,7 @@ impl Change {
     /// Applies the change without stopping other Ractors.
     ///
     /// # Safety
-    /// As [`make`](Self::make).
+    /// Same as for [`make`](Self::make).
     unsafe fn apply(self) {
         // SAFETY: the caller holds the GVL and is inside no such hook; an added hook lives as long as the
         // process.

@@ -74,7 +74,7 @@ impl Job {
     /// freed between two instructions.
     ///
     /// # Safety
-    /// As for [`Job::trigger`]; a thread that is believed to have the GVL waits in a system call.
+    /// Same as for [`Job::trigger`]; a thread that is believed to have the GVL waits in a system call.
     pub(crate) unsafe fn trigger_from_outside(&'static self) {
         #[cfg(ruby_gte_3_3)]
         // SAFETY: the caller has registered the job, and the VM still exists.

@@ -1,7 +1,7 @@
 //! Objects that keep handles alive and in place, and that cost nothing in a minor garbage collection once
 //! they are old.
 //!
-//! The root is marked anew in each collection, and so is all that it marks. A keeper is write-barrier
+//! The root is marked again in each collection, and so is all that it marks. A keeper is write-barrier
 //! protected: it is visited until it and its handles are old, which takes three or four collections, and
 //! after that in major ones only. A keeper that is filled never gets another handle, as all of it would be
 //! visited again.
@@ -35,7 +35,7 @@ struct KeeperType(rb_data_type_t);
 
 // SAFETY: written once, before it is shared; the VM only reads it.
 unsafe impl Sync for KeeperType {}
-// SAFETY: it holds pointers to functions and static text alone, which belong to no thread.
+// SAFETY: it holds only pointers to functions and static text, which belong to no thread.
 unsafe impl Send for KeeperType {}
 
 fn data_type() -> &'static rb_data_type_t {

@@ -55,7 +55,7 @@ const MAX_INCLUSIONS: usize = 10_000;
 /// Calls `found` with each entry of the methods that `module` itself has. Allocates no Ruby object.
 ///
 /// # Safety
-/// As [`method`].
+/// Same as for [`method`].
 pub(crate) unsafe fn each_own(
     module: u64,
     (around, buffer): &mut (Vec<u64>, Vec<u64>),
@@ -117,7 +117,7 @@ pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
 /// Creates an UnboundMethod for each method of `module`.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 ///
 /// # Safety
 /// The caller holds the GVL; the module is live and on the machine's stack.
@@ -172,7 +172,7 @@ fn is_method(object: Value) -> bool {
 /// Returns the name under which a Method or UnboundMethod was defined.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(crate) fn original_name(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
     // SAFETY: both objects are alive; no method is called.
     let bound = unsafe { rb_sys::rb_obj_is_kind_of(object.as_raw(), rb_sys::rb_cMethod) };

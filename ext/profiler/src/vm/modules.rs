@@ -62,7 +62,7 @@ pub(crate) unsafe fn class_of(object: u64) -> u64 {
     unsafe { rb_sys::rb_obj_class(object as VALUE) as u64 }
 }
 
-/// Returns the class that an object's own class represents: the first that is no singleton class.
+/// Returns the class that an object's own class represents: the first that is not a singleton class.
 ///
 /// # Safety
 /// The caller holds the GVL; `class` is a live class.
@@ -131,7 +131,7 @@ pub(crate) fn preload(ruby: &Ruby) -> Result<(), Error> {
 /// Returns all live classes and modules, except for singleton classes of classes: see [`metaclass`].
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(crate) fn all(ruby: &Ruby) -> Result<RArray, Error> {
     // SAFETY: a `Ruby` proves that the GVL is held.
     objects_of(ruby, unsafe { Value::from_raw(rb_sys::rb_cModule) })
@@ -140,7 +140,7 @@ pub(crate) fn all(ruby: &Ruby) -> Result<RArray, Error> {
 /// Returns all objects of a class.
 ///
 /// # Errors
-/// As [`all`].
+/// Same as for [`all`].
 pub(super) fn objects_of(ruby: &Ruby, class: Value) -> Result<RArray, Error> {
     unsafe extern "C" fn push_object(
         object: VALUE,

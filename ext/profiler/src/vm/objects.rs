@@ -78,8 +78,9 @@ pub(crate) unsafe fn kind(object: u64) -> Kind {
 }
 
 /// Puts the objects that `object` refers to into `found`, in the order in which the VM marks them. Allocates
-/// no Ruby object. Before Ruby 3.3 it waits for another Ractor that is collecting garbage, and finds nothing if
-/// that takes too long. That Ractor may still begin in the instants between its answer and the VM's own check.
+/// no Ruby object. Before Ruby 3.3 it waits for another Ractor that is collecting garbage, and finds nothing
+/// if that takes too long. That Ractor may still begin in the instants between its answer and the VM's own
+/// check.
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC; the object is live.
@@ -168,7 +169,7 @@ impl Pinned {
 /// Allocates a buffer that the VM scans for objects. From Ruby 4.1 on it does so on request.
 ///
 /// # Safety
-/// As for [`Pinned::with_capacity_for`].
+/// Same as for [`Pinned::with_capacity_for`].
 unsafe fn allocate(holder: *mut VALUE, bytes: c_long) -> *mut c_void {
     // SAFETY: the caller holds the GVL, and keeps the holder on the machine's stack.
     unsafe {
@@ -181,7 +182,7 @@ unsafe fn allocate(holder: *mut VALUE, bytes: c_long) -> *mut c_void {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: the buffer belongs to this value alone.
+        // SAFETY: the buffer belongs only to this value.
         unsafe { rb_sys::rb_free_tmp_buffer(&raw mut self.holder) };
     }
 }

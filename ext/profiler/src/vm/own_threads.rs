@@ -18,7 +18,7 @@ static CLASS: AtomicU64 = AtomicU64::new(0);
 /// The Thread of the helper, as a VALUE; 0 if there is none. The mark function keeps it in place.
 static HELPER: AtomicU64 = AtomicU64::new(0);
 
-/// The work of a helper. An error that it returns was delivered to the helper alone, which then ends.
+/// The work of a helper. An error that it returns was delivered only to the helper, which then ends.
 pub(crate) type Work = fn(&Ruby) -> Result<(), Error>;
 
 /// Defines the class of the profiler's own threads.

@@ -35,7 +35,7 @@ thread_hook!(on_gc, |event, _thread| {
     seen.fetch_or(during_gc(), Relaxed);
 });
 
-/// Allocates that many objects. Returns for how many of them the hook on allocation was called.
+/// Allocates `number` objects. Returns for how many of them the hook on allocation was called.
 pub(crate) fn objects_seen(_gvl: &Ruby, number: usize) -> u64 {
     OBJECTS.store(0, Relaxed);
     // SAFETY: a `Ruby` proves that the GVL is held; the hook only counts. An Array without contents is one

@@ -15,7 +15,7 @@ use crate::vm::door::{call, quietly, Name};
 /// once if the answer cannot change.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(crate) fn unsafe_to_walk(ruby: &Ruby) -> Result<Option<String>, Error> {
     static ANSWER: Cached<(bool, Option<String>)> =
         Cached::new(|ruby| Ok((constant(ruby, &[c"RubyVM", c"ZJIT"]).is_some(), why_unsafe(ruby)?)));
@@ -63,7 +63,7 @@ pub(crate) fn shares_native_threads() -> bool {
 /// Returns whether there are Ractors besides the main one.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(crate) fn has_ractors(ruby: &Ruby) -> Result<bool, Error> {
     static COUNT: Name = Name::new(c"count");
     match constant(ruby, &[c"Ractor"]) {
@@ -108,7 +108,7 @@ pub(crate) fn allow_ractors(_gvl: &Ruby) {
 }
 
 /// Returns whether the calling thread belongs to the main Ractor. The GVL that guards most of our state is
-/// that Ractor's, and it alone has our hooks on threads and fibers. This takes a few reads there, and a
+/// that Ractor's, and only it has our hooks on threads and fibers. This takes a few reads there, and a
 /// search in a table in other Ractors.
 pub(crate) fn on_main_ractor() -> bool {
     // Acquire pairs with the Release in `allow_ractors`.

@@ -85,7 +85,7 @@ pub(crate) fn has_stack() -> bool {
 }
 
 /// Returns whether the calling thread has a frame of Ruby code. A thread that begins or ends may have no
-/// stack at all, in which case a walk in Ruby 3.2 and 3.3 crashes. A thread of C code alone has no such frame
+/// stack at all, in which case a walk in Ruby 3.2 and 3.3 crashes. A thread of only C code has no such frame
 /// either.
 ///
 /// # Signal safety

@@ -41,7 +41,7 @@ impl Threads {
 /// Lets other threads run.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(crate) fn pass(_ruby: &Ruby) -> Result<(), Error> {
     // SAFETY: a `Ruby` proves that the GVL is held.
     let passed = protect(|| unsafe {
@@ -55,7 +55,7 @@ pub(crate) fn pass(_ruby: &Ruby) -> Result<(), Error> {
 /// not called.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
     let holder = all_threads(ruby)?;
     let query = ThreadQuery::new(ruby, names)?;
@@ -67,7 +67,7 @@ pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
 /// returns true for them. They have a native thread, but no stack that could be walked.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(crate) fn list_started(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Result<Threads, Error> {
     let Threads { list, holder } = list(ruby, Names::Omitted)?;
     let backtrace = BACKTRACE.value(ruby)?;
@@ -92,15 +92,15 @@ fn has_frames(backtrace: Value, thread: Value) -> Result<bool, Error> {
 /// Returns the identities of all living threads of the Ractor.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that other threads deliver during the call.
 pub(crate) fn identities(ruby: &Ruby) -> Result<Vec<u64>, Error> {
     Ok(all_threads(ruby)?.into_iter().map(|thread| thread.as_raw()).collect())
 }
 
-/// Lists the running thread alone.
+/// Lists only the running thread.
 ///
 /// # Errors
-/// As [`list`].
+/// Same as for [`list`].
 pub(crate) fn only_current(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
     Ok(Threads { list: vec![current(ruby, names)?], holder: ruby.ary_new() })
 }
@@ -108,7 +108,7 @@ pub(crate) fn only_current(ruby: &Ruby, names: Names) -> Result<Threads, Error> 
 /// Describes the running thread.
 ///
 /// # Errors
-/// As [`list`].
+/// Same as for [`list`].
 pub(crate) fn current(ruby: &Ruby, names: Names) -> Result<RubyThread, Error> {
     ThreadQuery::new(ruby, names)?.describe(ruby.thread_current().as_value())
 }

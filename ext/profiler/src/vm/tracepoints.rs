@@ -1,10 +1,10 @@
 //! TracePoints on the calls of one method, with a hook in native code.
 //!
-//! Ruby puts the events of such a TracePoint into the code of that method alone: all other code runs as
+//! Ruby puts the events of such a TracePoint only into the code of that method: all other code runs as
 //! before. Only Ruby can enable it (`TracePoint#enable(target:)`), which `lib/profiler/method_trace.rb` does.
 //!
-//! A C function has no code for that. Its TracePoint is one for all C functions, and the calls of the others are
-//! only counted.
+//! A C function has no code for that. Its TracePoint is one for all C functions, and the calls of the others
+//! are only counted.
 //!
 //! While a hook of any TracePoint runs, the VM calls no other, so calls made by such a hook are not seen.
 
@@ -19,8 +19,8 @@ use rb_sys::{rb_event_flag_t, VALUE};
 pub(crate) enum MethodEvent {
     /// The method was called; its frame is there.
     Call,
-    /// The method returns this object, or an exception or a throw leaves it. The VM does not tell these apart,
-    /// and reports nil in the second case.
+    /// The method returns this object, or an exception or a throw leaves it. The VM does not tell these
+    /// apart, and reports nil in the second case.
     Return(u64),
     /// Code somewhere raised this exception.
     Raise(u64),
@@ -65,11 +65,11 @@ pub(crate) unsafe fn on_method(ruby: &Ruby, hook: MethodHook, data: *const c_voi
     unsafe { create(ruby, events, hook, data, None) }
 }
 
-/// Creates a TracePoint for the calls and returns of a C function by its owner and its original name, which is not
-/// enabled yet. The hook is called for [`MethodEvent::Other`] too.
+/// Creates a TracePoint for the calls and returns of a C function by its owner and its original name, which
+/// is not enabled yet. The hook is called for [`MethodEvent::Other`] too.
 ///
 /// # Safety
-/// As [`on_method`].
+/// Same as for [`on_method`].
 pub(crate) unsafe fn on_c_function(
     ruby: &Ruby,
     owner: Value,
@@ -87,7 +87,7 @@ pub(crate) unsafe fn on_c_function(
 /// Creates a TracePoint for all exceptions that are raised, which is not enabled yet.
 ///
 /// # Safety
-/// As [`on_method`].
+/// Same as for [`on_method`].
 pub(crate) unsafe fn on_raise(ruby: &Ruby, hook: MethodHook, data: *const c_void) -> Value {
     // SAFETY: the hook accepts `data` for the life of the process, and neither raises nor calls a method.
     unsafe { create(ruby, rb_sys::RUBY_EVENT_RAISE as rb_event_flag_t, hook, data, None) }

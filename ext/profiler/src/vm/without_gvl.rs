@@ -2,8 +2,8 @@
 //!
 //! The work runs on a native thread of its own, and the Ruby thread that requested it waits without the GVL.
 //! A write to a disk that does not answer cannot be interrupted, but waiting for it can. A Ruby thread that
-//! gets an interrupt leaves at once, and the work ends alone. So the work owns all that it needs, and no Ruby
-//! object is in it.
+//! gets an interrupt leaves at once, and the work ends by itself. So the work owns all that it needs, and no
+//! Ruby object is in it.
 //!
 //! Files are read and written this way, and computations are done so except for small profiles. The work owns
 //! its temporary file and renames or removes it itself (`core/store.rs`); a caller that leaves removes it
@@ -115,7 +115,7 @@ impl<T> Shared<T> {
     fn wait_until(&self, till_ns: u64) {
         let pause = clock::timespec(PAUSE_NS);
         while !self.is_done() && clock::monotonic_ns() < till_ns {
-            // SAFETY: the call reads a struct of ours, and writes none.
+            // SAFETY: the call reads a local struct, and writes none.
             if unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) } != 0 {
                 break;
             }

@@ -1,7 +1,7 @@
 //! A profile without the names of the app and of its gems, so that it can be sent to strangers.
 //!
-//! Names become numbers in the order in which they are found, rather than hashes, so nobody can look for a name
-//! that they suspect. The origin of code, the shape of stacks, lines, times and weights stay the same.
+//! Names become numbers in the order in which they are found, rather than hashes, so nobody can look for a
+//! name that they suspect. The origin of code, the shape of stacks, lines, times and weights stay the same.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -240,7 +240,7 @@ impl Names {
     }
 }
 
-/// Returns the class of a method. Files of other tools, and folded stacks, have it in the name alone.
+/// Returns the class of a method. Files of other tools, and folded stacks, have it only in the name.
 fn owner(function: &Function) -> &str {
     if !function.class_name.is_empty() {
         return &function.class_name;
@@ -254,8 +254,8 @@ fn owner(function: &Function) -> &str {
     }
 }
 
-/// Returns the outermost constant of a class's name. A singleton class is returned whole, so it never counts as
-/// public.
+/// Returns the outermost constant of a class's name. A singleton class is returned whole, so it never counts
+/// as public.
 fn root_of(class: &str) -> &str {
     class.split("::").next().unwrap_or(class)
 }

@@ -8,7 +8,7 @@
 //!
 //! If a side has several runs, these can differ by more than the number and the weights of samples explain.
 //! This excess is estimated from the function's own runs together with the median over all functions, which
-//! counts as three runs. A function alone has four degrees of freedom, which say little, but functions do
+//! counts as three runs. A single function has four degrees of freedom, which say little, but functions do
 //! differ.
 //!
 //! A wait is measured whole, so its few records do not say how much it varies. With three runs a side, those
@@ -156,8 +156,8 @@ pub struct Diff {
     reason: Option<Reason>,
     /// The wall-clock time without a CPU, as the means of the runs before and after.
     without_cpu: [f64; 2],
-    /// The number of requests of all runs, before and after, if all of them counted any. [`Change::weight`] is
-    /// then per request; `before` and `after` stay per run.
+    /// The number of requests of all runs, before and after, if all of them counted any. [`Change::weight`]
+    /// is then per request; `before` and `after` stay per run.
     pub requests: Option<(u64, u64)>,
     /// How the runs that failed have ended, before and after.
     pub failed: [Vec<String>; 2],
@@ -180,8 +180,8 @@ const MIN_DEVIATION: f64 = 0.01;
 
 /// The weight, in runs, of the spread of all functions relative to that of a single one. Functions differ in
 /// their spread: a garbage collection falls into one run and not into the next, while a long loop is the same
-/// in all. With more weight on the common spread, functions that vary a lot were falsely called changed. With a
-/// mean in place of the median, such functions raised the spread until no change was found.
+/// in all. With more weight on the common spread, functions that vary a lot were falsely called changed. With
+/// a mean in place of the median, such functions raised the spread until no change was found.
 const PRIOR: f64 = 3.0;
 
 /// The identity of a function in two versions of a program. If the name identifies the function, its file and

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::ids::FunctionId;
-use crate::profile::{Frame, Function, Kind, Profile, SampleType};
+use crate::profile::{Frame, Function, Profile, SampleType};
 
 /// Returns the functions that held the GVL while other threads waited for it, with the length of those waits,
 /// ns; the longest first. A stack counts for its innermost function written in Ruby: C functions mostly work
@@ -17,7 +17,8 @@ pub fn blamed(profile: &Profile) -> Vec<(FunctionId, u64)> {
         if waited_ns == 0 {
             continue;
         }
-        let in_ruby = |frame: &Frame| profile.function(frame.function).is_some_and(is_ruby);
+        let in_ruby =
+            |frame: &Frame| profile.function(frame.function).is_some_and(Function::is_ruby_outside_core);
         let mut frames = profile.frames_of(sample.stack);
         let leaf = frames.next();
         let blamed = leaf.filter(in_ruby).or_else(|| frames.find(in_ruby)).or(leaf);
@@ -30,11 +31,6 @@ pub fn blamed(profile: &Profile) -> Vec<(FunctionId, u64)> {
     let name = |id| profile.function(id).map(|it| it.name.as_str());
     sums.sort_by_key(|(id, waited_ns)| (Reverse(*waited_ns), name(*id)));
     sums
-}
-
-/// Returns whether the function is Ruby code outside of Ruby's core, some of whose methods are written in Ruby.
-fn is_ruby(function: &Function) -> bool {
-    function.kind() == Kind::Ruby && !function.path.starts_with("<internal:")
 }
 
 #[cfg(all(test, not(loom)))]

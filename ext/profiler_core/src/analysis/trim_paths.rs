@@ -31,7 +31,7 @@ pub(crate) fn path(of: &str, roots: &[String]) -> String {
 }
 
 /// Shortens `.../gems/rack-2.2.4/lib/rack.rb`, also for a gem that Bundler has from git, and for a gem's
-/// compiled part alone.
+/// compiled part only.
 pub(super) fn in_gem(path: &str) -> Option<String> {
     let (name, file) = in_gem_directory(path).or_else(|| in_extensions(path))?;
     Some(format!("gem:{name}/{file}"))

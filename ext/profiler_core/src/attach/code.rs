@@ -1,9 +1,9 @@
-//! Machine code for the process that is joined: the body of a postponed job and that of a Ruby thread.
+//! Machine code for the process to attach to: the body of a postponed job and that of a Ruby thread.
 //!
 //! Ruby may run the job near the end of a stack, so the job only creates the thread. The thread loads our
-//! library and jumps to its [`FUNCTION`](super::request::FUNCTION). If that fails, it stores the failure in the
-//! request. Ruby may run the job more often than it was registered, so the job returns if the request is not
-//! wanted.
+//! library and jumps to its [`FUNCTION`](super::request::FUNCTION). If that fails, it stores the failure in
+//! the request. Ruby may run the job more often than it was registered, so the job returns if the request is
+//! not wanted.
 
 use super::request::{self, State};
 

@@ -1,8 +1,8 @@
 //! A signal frame for a stopped thread, with which it calls a function and then continues where it was.
 //!
-//! When the function returns, the kernel restores all registers and the signal mask from the frame, as it does
-//! after a signal handler. So once the thread has its new registers, it recovers without our help, even if the
-//! attacher dies.
+//! When the function returns, the kernel restores all registers and the signal mask from the frame, as it
+//! does after a signal handler. So once the thread has its new registers, it recovers without our help, even
+//! if the attacher dies.
 
 /// The registers, in the order of the kernel's `user_regs_struct`.
 pub type Registers = [u64; 27];
@@ -52,7 +52,8 @@ const UC_FLAGS: u64 = 7;
 const NO_STACK: u64 = 5;
 const MAGIC_1: u32 = 0x4650_5853;
 const MAGIC_2: u32 = 0x4650_5845;
-/// The offsets of the bytes that software may use in the legacy part of the extended state, and of the header.
+/// The offsets of the bytes that software may use in the legacy part of the extended state, and of the
+/// header.
 const OWN_BYTES: usize = 464;
 const HEADER: usize = 512;
 
@@ -98,8 +99,8 @@ pub struct Frame {
     pub registers: Registers,
 }
 
-/// Returns the registers with which the thread repeats the system call that was interrupted, if there was one.
-/// Returns `None` if only the kernel can resume that call.
+/// Returns the registers with which the thread repeats the system call that was interrupted, if there was
+/// one. Returns `None` if only the kernel can resume that call.
 #[must_use]
 pub fn restarted(mut registers: Registers) -> Option<Registers> {
     let call = registers[ORIG_RAX];

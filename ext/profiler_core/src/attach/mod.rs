@@ -1,4 +1,4 @@
-//! What is needed to join a process that has not loaded the profiler.
+//! The pure part of attaching to a process that has not loaded the profiler.
 //!
 //! This module makes no system calls; the crate `profiler` does. It finds symbols in the memory of another
 //! process, and builds the code, the request and the signal frame that are written there. It supports only

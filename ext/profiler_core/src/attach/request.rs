@@ -60,8 +60,8 @@ pub struct Request {
     pub deadline_ns: u64,
     /// The number of a [`State`].
     pub state: AtomicU32,
-    /// The id of the process, in its own namespace. It tells the process from a forked child, which inherits a
-    /// copy of the request.
+    /// The id of the process, in its own namespace. It tells the process from a forked child, which inherits
+    /// a copy of the request.
     pub pid: u32,
     /// The reason for [`State::Failed`].
     pub message: [u8; MESSAGE_BYTES],

@@ -1,5 +1,5 @@
-//! The symbols that a library exports. They are read from memory, because the file of the library may have been
-//! replaced since it was loaded.
+//! The symbols that a library exports. They are read from memory, because the file of the library may have
+//! been replaced since it was loaded.
 
 use super::Memory;
 

@@ -27,8 +27,8 @@ pub enum Fitness {
     Runs,
 }
 
-/// Returns how suitable a thread is. `line` is the kernel's line about it, and `ruby_data` the address range of
-/// the data of Ruby's library. Returns `None` if the program could notice an interruption.
+/// Returns how suitable a thread is. `line` is the kernel's line about it, and `ruby_data` the address range
+/// of the data of Ruby's library. Returns `None` if the program could notice an interruption.
 #[must_use]
 pub fn fitness(line: &str, ruby_data: &Range<u64>) -> Option<Fitness> {
     if line.starts_with("running") {

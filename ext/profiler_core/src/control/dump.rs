@@ -50,7 +50,7 @@ pub struct DumpedThread {
 /// A frame in a dump.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DumpedFrame {
-    /// The qualified name of the function. Without the GVL it may be the label alone.
+    /// The qualified name of the function. Without the GVL it may be only the label.
     pub name: String,
     /// The file; `<cfunc>` for a C function, and empty for a synthetic frame.
     pub path: String,

@@ -27,7 +27,7 @@ pub(super) fn interval(profile: &Profile) -> Option<String> {
 
 fn why_coarse(profile: &Profile) -> &'static str {
     if dropped(profile) > profile.stats.counts.captured / 2 {
-        return "many were dropped, and the next one has their time";
+        return "many were dropped, and later ones carry their time";
     }
     if profile.meta.notes.iter().any(|it| matches!(it, Note::IntervalWidened { .. })) {
         return "longer intervals keep max_overhead";

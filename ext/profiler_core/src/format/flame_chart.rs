@@ -22,7 +22,7 @@ const MAX_STACKS: usize = 20_000;
 /// The number of slots of a picture with more stacks: about one per pixel.
 const SLOTS: u64 = 1_000;
 
-/// The narrowest call that is drawn, as one part in so many of the picture's width: inferno's default, which
+/// The narrowest call that is drawn, as the divisor of the picture's width: inferno's default, which
 /// draws it.
 const MIN_WIDTH_DIVISOR: u64 = 10_000;
 

@@ -51,9 +51,8 @@ pub fn write(format: Format, profile: &Profile, out: &mut dyn Write) -> Result<(
 
 /// Writes `profile` to `out` as `format`.
 ///
-/// # Errors
-/// As [`write()`], and returns [`Error::NotMeasured`] or [`Error::UnknownLabel`] if the profile lacks the
-/// requested sample type or label.
+/// # Errors Same as for [`write()`], and returns [`Error::NotMeasured`] or [`Error::UnknownLabel`] if the
+/// profile lacks the requested sample type or label.
 pub fn write_with(
     format: Format,
     profile: &Profile,

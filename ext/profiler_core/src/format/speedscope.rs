@@ -20,7 +20,7 @@ pub(super) const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.j
 /// The separator between the thread and the sample type in the name of a profile.
 pub(super) const BETWEEN: &str = " - ";
 
-/// The prefix of the exporter's name in files of ours.
+/// The prefix of the exporter's name in files that profiler writes.
 pub(super) const EXPORTER: &str = "profiler@";
 
 /// Writes the file with all sample types, or with the requested one.

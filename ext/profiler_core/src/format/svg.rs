@@ -64,7 +64,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 /// `profile`: 1, or the factor that makes their sums equal.
 ///
 /// # Errors
-/// As [`write()`].
+/// Same as for [`write()`].
 pub fn write_difference(
     base: &Profile,
     profile: &Profile,

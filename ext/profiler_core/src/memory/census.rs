@@ -48,7 +48,7 @@ pub struct Facts<'tables> {
     pub known: Known<'tables>,
     /// The pages of Ruby's heap.
     pub pages: &'tables [RubyPage],
-    /// Each class, with the first of its ancestors that is no singleton class, by address.
+    /// Each class, with the first of its ancestors that is not a singleton class, by address.
     pub classes: &'tables [(u64, u64)],
     /// The code and constants of files, by address.
     pub files: &'tables [FileRange],

@@ -45,7 +45,7 @@ fn finding(kind: &str, bytes: u64, text: String, remedy: impl Into<String>) -> F
 /// Memory that nothing refers to: a leak of C code.
 fn leak(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
     let leaked = ledger.bytes("unreferenced");
-    // What only a part that was not walked refers to looks lost.
+    // Memory that is referenced only from a part that was not walked looks lost.
     if leaked < MIN_LEAK || ledger.bytes("not_walked") * 10 > leaked {
         return None;
     }

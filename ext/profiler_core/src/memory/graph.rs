@@ -1,8 +1,8 @@
 //! The graph of Ruby's objects: what each refers to, as the VM marks it.
 //!
-//! It is built in a copy of the process, in tables that its caller makes. A node is a place for a slot, used or
-//! not, by its number in the order of addresses. The root is one more node, and refers to all that the VM marks
-//! without an object.
+//! It is built in a copy of the process, in tables that its caller makes. A node is a place for a slot, used
+//! or not, by its number in the order of addresses. The root is one more node, and refers to all that the VM
+//! marks without an object.
 
 use ::core::option::Option::{self, Some};
 use ::core::prelude::rust_2021::*;
@@ -36,7 +36,7 @@ pub fn sums<T: Tables>(rows: usize) -> Option<T::Sums> {
     (0..rows).all(|_| table.push(0)).then_some(table)
 }
 
-/// What the VM refers to without an object, in the order in which paths begin there.
+/// A reference of the VM's that is in no object, in the order in which paths begin there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Root {
@@ -81,7 +81,8 @@ pub struct Places<'tables, N> {
 }
 
 impl<'tables, N: Table<u32>> Places<'tables, N> {
-    /// Numbers the slots of these pages, which are in the order of their addresses. `None` if there is no room.
+    /// Numbers the slots of these pages, which are in the order of their addresses. `None` if there is no
+    /// room.
     pub fn new(pages: &'tables [RubyPage], mut bases: N) -> Option<Self> {
         let mut next = 0;
         let has_room = pages.iter().all(|page| {

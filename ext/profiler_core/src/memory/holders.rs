@@ -18,8 +18,8 @@ pub const MAX_GROUPS: usize = 10;
 pub struct StepRow {
     /// The class of the object, or its type.
     pub class: String,
-    /// How the step before refers to it, such as `@store` or `["key"]`; at the beginning, what it is. Empty if
-    /// it is unknown.
+    /// How the step before refers to it, such as `@store` or `["key"]`; at the beginning, what it is. Empty
+    /// if it is unknown.
     pub name: String,
     /// The bytes that it retains.
     pub retained: u64,
@@ -34,7 +34,7 @@ pub struct HolderRow {
     pub count: u64,
     /// The bytes that they retain together.
     pub retained: u64,
-    /// What the VM has the first object of the path for.
+    /// The reason why the VM has the first object of the path.
     pub root: String,
     /// The path of the one that retains most, from the root on.
     pub path: Vec<StepRow>,
@@ -117,13 +117,9 @@ impl Why {
         let _ = if is_largest {
             writeln!(text, "\nThe objects that retain most, of {} in all:", bytes(self.all_bytes))
         } else {
-            let words = if self.count == 1 { "object is" } else { "objects are" };
-            let (count, class) = (count(self.count), clean(&self.class));
-            writeln!(
-                text,
-                "\nWhy {count} {words} alive of class {class}, which retain {}:",
-                bytes(self.retained)
-            )
+            let (objects, verb) = if self.count == 1 { ("object", "is") } else { ("objects", "are") };
+            let (count, class, retained) = (count(self.count), clean(&self.class), bytes(self.retained));
+            writeln!(text, "\nWhy {count} {objects} of class {class} {verb} alive (retained: {retained}):")
         };
         for holder in &self.holders {
             let _ = match holder.count {
@@ -212,7 +208,7 @@ mod tests {
                   2.00 KiB  > class 3
 ";
         assert!(text.contains(expected), "{text}");
-        assert!(text.contains("Why 15 objects are alive of class Foo, which retain"), "{text}");
+        assert!(text.contains("Why 15 objects of class Foo are alive (retained: "), "{text}");
     }
 
     #[test]

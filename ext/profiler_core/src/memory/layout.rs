@@ -138,8 +138,8 @@ fn part_at<S: Source>(
     mapped_at(memory, at, region.end).map(|bytes| (PartKind::Block, at + bytes))
 }
 
-/// Returns the end of the thread's stack that contains the page at `at`. Below each stack is a guard or the start
-/// of the region.
+/// Returns the end of the thread's stack that contains the page at `at`. Below each stack is a guard or the
+/// start of the region.
 fn stack_end<S: Source>(memory: &Memory<'_, S>, stacks: &[u64], region: &Region, at: u64) -> Option<u64> {
     let is_first = |pointer: &&u64| {
         let pointer = **pointer;
@@ -167,7 +167,7 @@ fn stack_end<S: Source>(memory: &Memory<'_, S>, stacks: &[u64], region: &Region,
 }
 
 /// Returns the end of the stack if the descriptor of its thread is in this page. The descriptor ends the
-/// stack, and refers to itself twice (x86-64; elsewhere the stack is bounded by guards alone).
+/// stack, and refers to itself twice (x86-64; elsewhere the stack is bounded only by guards).
 fn descriptor_end<S: Source>(memory: &Memory<'_, S>, page: u64) -> Option<u64> {
     const BYTES: u64 = 0x900;
     let mut words = [0; (PAGE / 8) as usize];
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn names_what_lies_in_one_mapping() {
-        // A block of malloc, a page of Ruby's, a stack with its guard, and a page that nobody knows.
+        // A block of malloc, a page of Ruby's, a stack with its guard, and an unknown page.
         let mut words = Words::default();
         words.0.insert(0x10008, 0x2002);
         for place in [0x16a00, 0x16a10] {

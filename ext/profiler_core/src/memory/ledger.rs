@@ -15,9 +15,9 @@ use super::why_report::WhyReport;
 pub(super) const KIND_NAMES: [(Kind, &str, &str); KINDS - 1] = [
     (Kind::OfObjects, "of_objects", "malloc: of Ruby objects"),
     (Kind::OfLibraries, "of_libraries", "malloc: of libraries and the VM"),
-    (Kind::OfStacks, "of_stacks", "malloc: referred to by stacks alone"),
-    (Kind::OfUnnamed, "of_unnamed", "malloc: referred to by unnamed memory alone"),
-    (Kind::Unreferenced, "unreferenced", "malloc: referred to by nothing"),
+    (Kind::OfStacks, "of_stacks", "malloc: referenced only by stacks"),
+    (Kind::OfUnnamed, "of_unnamed", "malloc: referenced only by unnamed memory"),
+    (Kind::Unreferenced, "unreferenced", "malloc: unreferenced"),
     (Kind::Free, "free_chunks", "malloc: free chunks"),
     (Kind::Top, "tops", "malloc: free ends of arenas"),
     (Kind::Cached, "cached", "malloc: free, kept by threads and fast bins"),
@@ -49,7 +49,7 @@ pub(super) const SHARED: (&str, &str) = ("shared", "shared memory");
 pub struct Snapshot {
     /// The time for which this process stood still, in nanoseconds: the garbage collection.
     pub gc_ns: u64,
-    /// The time for which it stood still besides: the lists and the fork.
+    /// The other time for which it stood still: the lists and the fork.
     pub fork_ns: u64,
     /// The time that the copy took.
     pub copy_ns: u64,

@@ -1,4 +1,4 @@
-//! The pages of the process that are resident, and reads of those alone.
+//! The resident pages of the process, and reads of only those.
 
 use ::core::cell::Cell;
 use ::core::prelude::rust_2021::*;

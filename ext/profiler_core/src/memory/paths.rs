@@ -11,10 +11,10 @@ use ::core::prelude::rust_2021::*;
 use super::graph::{numbers, Graph, Root, Roots, Tables};
 use super::index::Table;
 
-/// What a node is to the search.
+/// The kind of a node, as far as the search is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// A class that is no singleton class, or a module.
+    /// A class that is not a singleton class, or a module.
     Module,
     /// Any other object that Ruby code can see.
     Visible,
@@ -47,8 +47,8 @@ pub struct Paths<T: Tables> {
 }
 
 impl<T: Tables> Paths<T> {
-    /// Finds the paths. `kind` returns what a node is; `top` is the class Object, from which modules are named.
-    /// `None` if there is no room.
+    /// Finds the paths. `kind` returns what a node is; `top` is the class Object, from which modules are
+    /// named. `None` if there is no room.
     pub fn new(
         graph: &Graph<T::Numbers>,
         roots: &Roots<T::Numbers>,
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn prefers_what_people_know_by_name() {
-        // Object (0) refers to a module (1), which holds 2. An internal object (3) and the long way by 8 lead to 4.
-        // The stack of a thread (5) holds 6. A global variable holds 7.
+        // Object (0) refers to a module (1), which holds 2. An internal object (3) and the long way by 8 lead
+        // to 4. The stack of a thread (5) holds 6. A global variable holds 7.
         let graph =
             graph(&[&[1, 3], &[2, 3], &[8], &[4], &[], &[6, 7, 2], &[], &[], &[4], &[], &[0, 5, 7, 9]]);
         let kind = |node: u32| match node {

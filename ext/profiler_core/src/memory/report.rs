@@ -1,4 +1,4 @@
-//! The result of a snapshot, in a form that two processes can share: numbers alone, in tables of fixed sizes.
+//! The result of a snapshot, in a form that two processes can share: only numbers, in tables of fixed sizes.
 
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
@@ -95,7 +95,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds one of that many bytes.
+    /// Counts one more, of `bytes`.
     pub fn add(&mut self, bytes: u64) {
         self.bytes += bytes;
         self.count += 1;

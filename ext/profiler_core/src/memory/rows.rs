@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What malloc itself counts (`mallinfo2`), in bytes.
+/// The counts of malloc itself (`mallinfo2`), in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MallocCount {
     /// Chunks in use, including those that threads keep.

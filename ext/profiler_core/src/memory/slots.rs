@@ -114,7 +114,7 @@ impl Slot {
     pub const TYPES: u64 = 32 << 4;
 }
 
-/// What comes before the type of objects of the VM's own, where those of classes are listed too.
+/// The prefix of types of the VM's own objects, in lists that also have classes.
 pub const INTERNAL: &str = "(internal to Ruby) ";
 
 /// Returns the name of a type, by its number.

@@ -24,7 +24,7 @@ pub struct MappingSize {
 /// The sizes of all mappings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Smaps {
-    /// The mappings that belong to the process alone and to no file, without their parts.
+    /// The mappings that only this process has and no file backs, without their parts.
     pub anonymous: Vec<MappingSize>,
     /// Resident bytes of private mappings by file, without written pages.
     pub files: BTreeMap<String, u64>,

@@ -1,6 +1,8 @@
-//! Why objects are alive: what refers to those of a class, or to the largest of all, and how much they retain.
+//! Why objects are alive: what refers to those of a class, or to the largest of all, and how much they
+//! retain.
 //!
-//! It runs in a copy of the process, after the census. The result is a [`WhyReport`], which two processes share.
+//! It runs in a copy of the process, after the census. The result is a [`WhyReport`], which two processes
+//! share.
 
 use ::core::matches; // not in the prelude of Rust 1.85
 use ::core::option::Option::{self, None, Some};
@@ -85,7 +87,7 @@ impl<T: Tables, M: Source> Objects<'_, '_, T, M> {
         slot_at(self.memory, self.places.slot(node)?.0)
     }
 
-    /// Returns the class of an object that is no singleton class.
+    /// Returns the class of an object, skipping singleton classes.
     fn real_class(&self, slot: &Slot) -> u64 {
         let classes = self.facts.classes;
         let place = classes.binary_search_by_key(&slot.class, |it| it.0).ok();

@@ -1,4 +1,4 @@
-//! The answer to why objects are alive, in a form that two processes can share: numbers alone, in tables of
+//! The answer to why objects are alive, in a form that two processes can share: only numbers, in tables of
 //! fixed sizes.
 
 use ::core::option::Option::Some;
@@ -50,7 +50,7 @@ pub struct Group {
 /// The beginning of a path that is a module with a name.
 pub const AT_MODULE: u64 = 100;
 
-/// What was found. A report of zeros is an empty one.
+/// The findings. A report of zeros is an empty one.
 #[derive(Debug)]
 #[repr(C)]
 pub struct WhyReport {
@@ -64,9 +64,7 @@ pub struct WhyReport {
     pub count: u64,
     /// The bytes that they retain.
     pub retained: u64,
-    /// The objects without room for a group of their own.
-    pub others: u64,
-    /// The groups.
+    /// The groups; an object without room for a group of its own is in none.
     pub groups: [Group; GROUPS],
     /// Whether it is whole.
     pub is_whole: u64,
@@ -80,7 +78,6 @@ impl WhyReport {
             self.groups.get(*place).is_some_and(|group| group.count == 0 || group.hash == hash)
         });
         let Some(group) = place.and_then(|place| self.groups.get_mut(place)) else {
-            self.others += 1;
             return;
         };
         if group.count == 0 || retained > group.of_example {

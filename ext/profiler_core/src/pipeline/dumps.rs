@@ -39,7 +39,7 @@ impl Dumps {
         self.last
     }
 
-    /// Adds a record to the dump of that number. Ignores it if the dump has ended.
+    /// Adds a record to the dump with this number. Ignores it if the dump has ended.
     pub(crate) fn add(&mut self, number: u32, has_gvl: bool, record: &RawRecord<'_>) {
         let Some(dump) = self.open.iter_mut().find(|it| it.number == number) else { return };
         let stack = DumpedStack { header: record.header, has_gvl, frames: record.frames().collect() };

@@ -53,7 +53,7 @@ pub struct Hub {
     /// Whether the collector sleeps until it is woken: see [`Hub::has_enough_for_collector`].
     pub collector_sleeps: AtomicBool,
     drain: Mutex<Drain>,
-    /// The label sets. Locked after the drain lock, or alone.
+    /// The label sets. Locked after the drain lock, or without it.
     labels: Mutex<LabelSets>,
     /// The number of label-set tables before the current one.
     labels_table: AtomicU64,
@@ -62,9 +62,9 @@ pub struct Hub {
     /// It is not skipped. Nothing tells a producer that is gone from a slow one, which still writes into its
     /// space. If that space were reused, another record would get words of the first one among its handles,
     /// and the GC marks these. What happens instead is bounded: once the ring is full, later records are
-    /// dropped and counted, until a forked child starts over. Between the claim and the publication a producer
-    /// only stores words. So only a signal handler that jumps out of it could leave such a record behind, and
-    /// Ruby has none.
+    /// dropped and counted, until a forked child starts over. Between the claim and the publication a
+    /// producer only stores words. So only a signal handler that jumps out of it could leave such a record
+    /// behind, and Ruby has none.
     given_up: AtomicU64,
 }
 
@@ -147,7 +147,7 @@ impl Hub {
         }
     }
 
-    /// Replaces the live objects for the session's next result with `live`, as they are after that number of
+    /// Replaces the live objects for the session's next result with `live`, as they are after this number of
     /// garbage collections.
     pub fn note_live(
         &self,
@@ -195,7 +195,7 @@ impl Hub {
         }
     }
 
-    /// Freezes generations at that number of handles from now on, instead of the usual one. For tests.
+    /// Freezes generations at this number of handles from now on, instead of the usual one. For tests.
     pub fn freeze_at(&self, handles: usize) {
         self.lock().generations.many = handles;
     }
@@ -213,7 +213,7 @@ impl Hub {
     }
 
     fn lock(&self) -> MutexGuard<'_, Drain> {
-        // A panic under the lock is a bug of ours, but the GC has to get in all the same.
+        // A panic under the lock is a bug of the profiler, but the GC has to get in all the same.
         self.drain.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -221,9 +221,9 @@ impl Hub {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the id of a label set on the fiber of that number, which is 0 if no session needs it. The id
-    /// is valid for the table whose number is returned with it, and in records until the table after the next
-    /// one.
+    /// Returns the id of a label set on the fiber with the number `fiber`, which is 0 if no session needs it.
+    /// The id is valid for the table whose number is returned with it, and in records until the table after
+    /// the next one.
     #[must_use]
     pub fn intern_labels(&self, set: &LabelSet, fiber: u32) -> (u64, LabelSetId) {
         let mut labels = self.labels();

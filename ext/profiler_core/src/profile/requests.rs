@@ -15,7 +15,7 @@ use super::LabelSet;
 /// The number of distinct label sets that a session counts separately. Later sets are `(other)`.
 const MAX_SETS: usize = 4_096;
 
-/// The number of sets that are counted separately by their names alone once [`MAX_SETS`] is reached. All
+/// The number of sets that are counted separately only by their names once [`MAX_SETS`] is reached. All
 /// further requests count as having no labels.
 const MAX_OTHERS: usize = 64;
 

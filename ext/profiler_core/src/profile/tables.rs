@@ -64,6 +64,12 @@ impl Function {
             _ => Kind::Ruby,
         }
     }
+
+    /// Returns whether the function is Ruby code outside of Ruby's core, some of whose methods are written in
+    /// Ruby.
+    pub(crate) fn is_ruby_outside_core(&self) -> bool {
+        self.kind() == Kind::Ruby && !self.path.starts_with("<internal:")
+    }
 }
 
 /// A function at a certain line.

@@ -133,8 +133,8 @@ impl Timeline {
     #[must_use]
     pub(crate) fn in_order(&self, row: impl Fn(RowId) -> Option<RowId>) -> Self {
         let mut timeline = Self { dropped: self.dropped, ..Self::default() };
-        // For each chunk, the earliest time of all chunks after it: events that are no later have their final
-        // place.
+        // For each chunk, the earliest time of all chunks after it: events that are not later have their
+        // final place.
         let mut later_from: Vec<u64> = self.chunks().map(|it| it.earliest_ns).collect();
         later_from.rotate_left(1);
         later_from.pop();

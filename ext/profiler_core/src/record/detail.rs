@@ -1,4 +1,4 @@
-//! The details of some records besides their stack, thread, labels and state.
+//! The details of some records, in addition to their stack, thread, labels and state.
 
 use ::core::prelude::rust_2021::*;
 

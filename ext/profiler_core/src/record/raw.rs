@@ -96,7 +96,7 @@ pub fn push_label_switch(ring: &Ring, header: &Header) -> Result<(), Full> {
 /// Writes a record that extends the wait of the thread's last record up to `header`.
 ///
 /// # Signal safety
-/// As for [`push`].
+/// Same as for [`push`].
 ///
 /// # Errors
 /// Returns [`Full`] if the record does not fit; then the ring is unchanged.
@@ -108,7 +108,7 @@ pub fn push_wait_extension(ring: &Ring, header: &Header) -> Result<(), Full> {
 /// include all of the wait.
 ///
 /// # Signal safety
-/// As for [`push`].
+/// Same as for [`push`].
 ///
 /// # Errors
 /// Returns [`Full`] if the record does not fit; then the ring is unchanged.

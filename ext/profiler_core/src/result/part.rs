@@ -1,8 +1,8 @@
 //! The part of a session's result that belongs to one generation, before it has names: a copy of the tables
 //! that it needs, with handles for functions.
 //!
-//! The sums are taken at once. The stacks are copied later, one piece at a time: whoever copies them holds
-//! the drain lock, and a garbage collection on another thread would wait for it.
+//! The sums are taken in one step. The stacks are copied later, one piece at a time: whoever copies them
+//! holds the drain lock, and a garbage collection on another thread would wait for it.
 
 use std::cmp::Reverse;
 

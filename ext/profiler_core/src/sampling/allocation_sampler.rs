@@ -98,7 +98,7 @@ impl AllocationSampler {
     }
 
     /// Closes the window at `now` counted objects and begins windows of the size `window`. Returns the weight
-    /// of the last sample, which belongs to nobody if there was no sample since the last call.
+    /// of the last sample, which belongs to no object if there was no sample since the last call.
     pub fn close_window(&mut self, now: u64, window: u64) -> u64 {
         let weight = now.saturating_sub(self.attributed);
         self.window = window.max(1);
@@ -132,7 +132,7 @@ mod tests {
         AllocationSampler { bits: seed | 1, ..AllocationSampler::IDLE }
     }
 
-    /// Returns the weight of each object of a cycle, over that many objects, and the sum.
+    /// Returns the weight of each object of a cycle when this number of objects is allocated, and the sum.
     fn sample_cycle(every: u64, cycle: usize, objects: u64, seed: u64) -> (Vec<u64>, u64) {
         let mut sampler = seeded(seed);
         sampler.close_window(0, every);

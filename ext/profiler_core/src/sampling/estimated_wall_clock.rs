@@ -22,7 +22,7 @@
 //!
 //! * The CPU clock is that of the thread, never that of the process, which lags by a kernel tick while a CPU
 //!   timer is armed.
-//! * The CPU clock alone could not show whether a tick found a wait. In a loop that runs for 0.3 ms and
+//! * The CPU clock by itself could not show whether a tick found a wait. In a loop that runs for 0.3 ms and
 //!   sleeps for 0.7 ms, every interval has both. So the interrupted instruction shows it
 //!   (`before_3_3/in_call.rs` of the extension).
 //! * When the clock of a thread that stood still moves again, the next tick first records how far the earlier
@@ -35,7 +35,7 @@
 //!   waits of 0.6 ms, the one that followed a computation of 0.1 ms got 71 % of the time.
 //! * Waiting that no tick finds, more than 4 intervals of it, was waiting for a CPU. It goes to the stack
 //!   that runs afterwards. A GC gets the time that the thread has run since its last record.
-//! * A session that starts causes all threads to be polled anew, as it does not know what they wait in.
+//! * A session that starts causes all threads to be polled again, as it does not know what they wait in.
 
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -45,8 +45,8 @@ use crate::record::WallTimes;
 
 mod clocks;
 
-/// The factor by which a thread is left alone for longer each time a tick finds it still standing in the same
-/// place.
+/// The factor by which the pause before a thread's next tick grows each time a tick finds it still standing
+/// in the same place.
 const PATIENCE: u32 = 8;
 /// The value for an unknown CPU clock.
 const UNKNOWN: u64 = u64::MAX;

@@ -1,9 +1,9 @@
 //! The wall clock of one thread, in four parts: running, waiting, waiting for the GVL, and collecting
 //! garbage.
 //!
-//! Three of the parts are measured where they end; running is the rest. When a thread blocks, this is
-//! provisional: only once it reports that it is ready, or runs again, was it a wait. If it blocks again
-//! instead, it has been running.
+//! Three of the parts are measured where they end; running is the rest. When the VM suspends a thread, this is
+//! provisional: it was a wait only once the thread reports that it is ready, or runs again. If it is suspended
+//! again instead, it has been running.
 //!
 //! A GC is divided by the thread's CPU clock into the time with a CPU and the time without. Otherwise nothing
 //! would tell whether it was the GC or the running code around it that had no CPU. Until a GC ends it counts
@@ -35,8 +35,8 @@ pub struct WallClock {
     gvl: PoissonSampler,
     gc: PoissonSampler,
     intervals: Intervals,
-    /// The time at which the thread blocked.
-    blocked_ns: AtomicU64,
+    /// The time at which the VM suspended the thread: it released the GVL. 0 while it runs.
+    suspended_ns: AtomicU64,
     /// The time from which the thread could have continued.
     ready_ns: AtomicU64,
     /// The time at which the thread began to collect garbage, and its CPU clock then.
@@ -63,7 +63,7 @@ impl WallClock {
             gvl: PoissonSampler::new(),
             gc: PoissonSampler::new(),
             intervals: Intervals::new(),
-            blocked_ns: AtomicU64::new(0),
+            suspended_ns: AtomicU64::new(0),
             ready_ns: AtomicU64::new(0),
             gc_since_ns: AtomicU64::new(0),
             gc_since_cpu_ns: AtomicU64::new(0),
@@ -85,7 +85,7 @@ impl WallClock {
     }
 
     fn forget_open(&self) {
-        for open in [&self.blocked_ns, &self.ready_ns, &self.gc_since_ns] {
+        for open in [&self.suspended_ns, &self.ready_ns, &self.gc_since_ns] {
             open.store(0, Relaxed);
         }
     }
@@ -104,7 +104,7 @@ impl WallClock {
         if !self.is_on() {
             self.forget_open();
             if !running {
-                self.blocked_ns.store(now_ns, Relaxed);
+                self.suspended_ns.store(now_ns, Relaxed);
             }
             self.on_since_ns.store(now_ns, Relaxed);
         } else if !changed {
@@ -149,10 +149,10 @@ impl WallClock {
         let on_ns = if on_since_ns == 0 { 0 } else { now_ns.saturating_sub(on_since_ns) };
         let total_ns = self.before_ns.load(Relaxed) + on_ns;
         let (mut waiting_ns, mut gvl_ns) = (self.waiting.ns(), self.gvl.ns());
-        let (blocked_ns, ready_ns) = (self.blocked_ns.load(Relaxed), self.ready_ns.load(Relaxed));
-        if blocked_ns != 0 {
-            let till_ns = if ready_ns >= blocked_ns { ready_ns } else { now_ns };
-            waiting_ns += till_ns.saturating_sub(blocked_ns);
+        let (suspended_ns, ready_ns) = (self.suspended_ns.load(Relaxed), self.ready_ns.load(Relaxed));
+        if suspended_ns != 0 {
+            let till_ns = if ready_ns >= suspended_ns { ready_ns } else { now_ns };
+            waiting_ns += till_ns.saturating_sub(suspended_ns);
             gvl_ns += now_ns.saturating_sub(till_ns);
         }
         let (gc_ns, gc_off_cpu_ns) = (self.gc.ns(), self.gc_off_cpu_ns.load(Relaxed));
@@ -160,21 +160,21 @@ impl WallClock {
         WallTimes { running_ns, waiting_ns, gvl_ns, gc_ns, gc_off_cpu_ns }
     }
 
-    /// Returns whether the thread is blocked or waits for the GVL.
+    /// Returns whether the VM has suspended the thread: it waits for an event or for the GVL.
     ///
     /// # Signal safety
     /// A load.
     #[inline]
     #[must_use]
-    pub fn is_blocked(&self) -> bool {
-        self.blocked_ns.load(Relaxed) != 0
+    pub fn is_suspended(&self) -> bool {
+        self.suspended_ns.load(Relaxed) != 0
     }
 
-    /// Notes that the thread blocks.
+    /// Notes that the VM suspends the thread.
     #[inline]
-    pub fn block(&self, now_ns: u64) {
+    pub fn suspend(&self, now_ns: u64) {
         self.ready_ns.store(0, Relaxed);
-        self.blocked_ns.store(now_ns, Relaxed);
+        self.suspended_ns.store(now_ns, Relaxed);
     }
 
     /// Notes that the thread could continue if it had the GVL. Called by whoever wakes it.
@@ -187,7 +187,7 @@ impl WallClock {
     /// Returns the parts of the wait ending here that should be recorded.
     #[inline]
     pub fn resume(&self, now_ns: u64, tick_ns: u64) -> Due {
-        if !self.is_blocked() {
+        if !self.is_suspended() {
             return Due::default();
         }
         let WallTimes { waiting_ns, gvl_ns, .. } = self.read(now_ns);
@@ -196,7 +196,7 @@ impl WallClock {
         let ready_ns = self.gvl_wait_since_ns();
         let ticked = ready_ns != 0 && tick_ns >= ready_ns;
         compiler_fence(SeqCst);
-        self.blocked_ns.store(0, Relaxed);
+        self.suspended_ns.store(0, Relaxed);
         Due { waiting, gvl, ready_ns, ticked }
     }
 
@@ -207,8 +207,8 @@ impl WallClock {
     #[inline]
     #[must_use]
     pub fn gvl_wait_since_ns(&self) -> u64 {
-        let (blocked_ns, ready_ns) = (self.blocked_ns.load(Relaxed), self.ready_ns.load(Relaxed));
-        if blocked_ns != 0 && ready_ns >= blocked_ns {
+        let (suspended_ns, ready_ns) = (self.suspended_ns.load(Relaxed), self.ready_ns.load(Relaxed));
+        if suspended_ns != 0 && ready_ns >= suspended_ns {
             ready_ns
         } else {
             0
@@ -219,7 +219,7 @@ impl WallClock {
     /// if it is not measured, as for running.
     #[must_use]
     pub fn doing(&self) -> (State, u64) {
-        match (self.gc_since_ns.load(Relaxed), self.gvl_wait_since_ns(), self.blocked_since_ns()) {
+        match (self.gc_since_ns.load(Relaxed), self.gvl_wait_since_ns(), self.suspended_since_ns()) {
             (0, 0, 0) => (State::Running, 0),
             (0, 0, since_ns) => (State::Waiting, since_ns),
             (0, since_ns, _) => (State::Gvl, since_ns),
@@ -227,11 +227,11 @@ impl WallClock {
         }
     }
 
-    /// Returns the time at which the thread blocked; 0 if it runs.
+    /// Returns the time at which the VM suspended the thread; 0 if it runs.
     #[inline]
     #[must_use]
-    pub fn blocked_since_ns(&self) -> u64 {
-        self.blocked_ns.load(Relaxed)
+    pub fn suspended_since_ns(&self) -> u64 {
+        self.suspended_ns.load(Relaxed)
     }
 
     /// Returns whether the thread is collecting garbage.
@@ -282,7 +282,7 @@ impl WallClock {
 /// The parts of a wait that should be recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
-    /// Whether to record the time that the thread was blocked.
+    /// Whether to record the time that the thread waited for an event.
     pub waiting: bool,
     /// Whether to record the time that the thread then waited for the GVL.
     pub gvl: bool,

@@ -114,15 +114,11 @@ impl Aggregate {
     pub fn record(&mut self, kind: Kind, header: &Header, stack: Option<StackId>) {
         let Measures { cpu, wall, runnable, .. } = self.measures;
         let ours = match kind {
-            Kind::LabelSwitch
-            | Kind::Allocation(_)
-            | Kind::GvlWait { .. }
-            | Kind::Holder { .. }
-            | Kind::Dump { .. } => false,
             // While the thread does not hold the GVL, a tick says nothing about the wall clock.
             Kind::Tick => cpu || wall && header.state != State::Waiting,
             Kind::Wait | Kind::WaitExtension | Kind::Block { .. } | Kind::GvlFree => wall,
             Kind::Gc { ticked, .. } => wall || cpu && ticked,
+            _ => false, // the kinds without a weight, which the match below names
         };
         if header.monotonic_ns < self.started_ns || !ours {
             return;

@@ -6,7 +6,7 @@ use crate::profile::LabelSet;
 /// The number of distinct sets that are kept apart at a time. Later sets are `(other)`.
 pub const MAX_SETS: usize = 4_096;
 
-/// The number of sets that are kept apart by their names alone once [`MAX_SETS`] is reached.
+/// The number of sets that are kept apart only by their names once [`MAX_SETS`] is reached.
 pub(crate) const MAX_OTHERS: usize = 64;
 
 /// The number of sets from which a table should be replaced.
@@ -94,7 +94,7 @@ impl LabelSets {
         }
     }
 
-    /// Returns whether there are so many sets that the table should be replaced.
+    /// Returns whether the table has so many sets that it should be replaced.
     #[must_use]
     pub fn are_many(&self) -> bool {
         let sets = self.current.sets.rows().len();
@@ -118,9 +118,9 @@ impl LabelSets {
         }
     }
 
-    /// Returns the id of a set on the fiber of that number, which is 0 if no session needs it. Once there are
-    /// too many sets, the number is dropped first, then the values become [`OTHER`]. If there are too many
-    /// different names as well, the set becomes empty. All of these cases are counted.
+    /// Returns the id of a set on the fiber with the number `fiber`, which is 0 if no session needs it. Once
+    /// there are too many sets, the number is dropped first, then the values become [`OTHER`]. If there are
+    /// too many different names as well, the set becomes empty. All of these cases are counted.
     pub fn intern(&mut self, set: &LabelSet, fiber: u32) -> LabelSetId {
         if fiber == 0 && set.pairs().is_empty() {
             return LabelSetId::NONE;
@@ -249,7 +249,7 @@ mod tests {
             let id = sets.intern(&labels, fiber);
             assert_eq!(sets.get(id), &labels);
         }
-        // The labels alone, and each number that found a place.
+        // The labels by themselves, and each number that found a place.
         assert_eq!(sets.refused(), 2 * MAX_SETS as u64 - (MAX_SETS as u64 - 1));
     }
 

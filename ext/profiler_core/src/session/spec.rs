@@ -41,7 +41,7 @@ impl Measures {
     /// Returns the sample types of the profile.
     #[must_use]
     pub fn sample_types(self) -> Vec<SampleType> {
-        // The heap alone has Go's four types.
+        // A profile of only the heap has Go's four types.
         let alone = self == Self { heap: true, ..Self::NONE };
         let mut types = Vec::with_capacity(SampleType::ALL.len());
         types.extend((!alone).then_some(SampleType::Samples));

@@ -190,7 +190,7 @@ impl SessionState {
         }
     }
 
-    /// Replaces the live objects with `live`, as they are after that number of garbage collections.
+    /// Replaces the live objects with `live`, as they are after this number of garbage collections.
     pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
         self.aggregate.note_live(live, collections);
     }

@@ -31,7 +31,7 @@ const MANY_HANDLES: usize = 4_096;
 /// The number of nodes in the tree of stacks for each of these handles.
 const NODES_PER_HANDLE: usize = 6;
 
-/// The stacks and names of one period.
+/// The stacks, handles and names of some time.
 #[derive(Debug, Default)]
 pub(crate) struct Generation {
     number: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Generation {
     pub(crate) names: NameCache,
     /// The number of results that request names of this generation.
     users: usize,
-    /// The number of its first handles that are marked by somebody else.
+    /// The number of its first handles that a keeper marks.
     kept: usize,
     /// The numbers of handles and nodes that live objects and accounts brought along from the generation
     /// before.
@@ -87,7 +87,7 @@ impl Default for Generations {
 }
 
 impl Generations {
-    /// Returns the generation of that number, unless it was dropped as no longer needed.
+    /// Returns the generation with this number, unless it was dropped as no longer needed.
     pub(crate) fn find(&mut self, number: u64) -> Option<&mut Generation> {
         let all = std::iter::once(&mut self.current).chain(&mut self.frozen);
         all.into_iter().find(|it| it.number == number)
@@ -165,13 +165,13 @@ impl Generations {
         self.all().any(|it| it.stacks.refused() > 0)
     }
 
-    /// Finds a generation with that many handles that nobody else marks, and returns its number and these
+    /// Finds a generation with `count` handles that nobody else marks, and returns its number and these
     /// handles.
     pub(crate) fn find_unkept(&self, count: usize) -> Option<(u64, &[u64])> {
         self.all().find_map(|it| Some((it.number, it.unkept().get(..count)?)))
     }
 
-    /// Notes that somebody else marks that many more handles of a generation.
+    /// Notes that a keeper marks `count` more handles of a generation.
     pub(crate) fn keep(&mut self, number: u64, count: usize) {
         if let Some(generation) = self.find(number) {
             generation.kept += count;

@@ -13,7 +13,7 @@ pub fn duration(ns: u64) -> String {
     }
 }
 
-/// Formats nanoseconds of a length that somebody chose: `1 ms`, `1.5 ms`, `250 us`.
+/// Formats nanoseconds of a length that a user chose: `1 ms`, `1.5 ms`, `250 us`.
 #[must_use]
 pub fn round_duration(ns: u64) -> String {
     let (unit_ns, unit) = match ns {

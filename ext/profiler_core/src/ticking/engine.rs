@@ -7,7 +7,7 @@ pub enum Engine {
     Perf,
     /// A timer on each thread's CPU clock; the handler walks.
     ThreadTimer,
-    /// A thread of ours that signals the running threads; the handler walks.
+    /// A thread of the profiler's that signals the running threads; the handler walks.
     Ticker,
     /// A single timer on the CPU clock of the process; the handler walks.
     Setitimer,
@@ -23,7 +23,7 @@ pub enum Trigger {
     Perf,
     /// A POSIX timer of each thread.
     ThreadTimer,
-    /// The ticker, a thread of ours.
+    /// The ticker, a thread of the profiler's.
     Ticker,
     /// The timer of the process.
     Setitimer,

@@ -149,7 +149,7 @@ mod tests {
         governor
     }
 
-    /// A process with that many busy threads, in which a tick takes `tick_ns` and our threads take `fixed` of
+    /// A process with some busy threads, in which a tick takes `tick_ns` and our threads take `fixed` of
     /// the time. It makes a step each quarter of a second.
     struct World {
         threads: f64,

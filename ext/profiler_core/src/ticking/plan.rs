@@ -38,7 +38,7 @@ pub struct ThreadPlan {
     pub interval_ns: u64,
     /// Whether no session profiles the thread. It ticks when it holds the GVL while others wait, since they
     /// blame it for that.
-    pub outside: bool,
+    pub only_blamed: bool,
     /// Whether a session measures the thread's CPU time.
     pub cpu: bool,
     /// The finest interval of the sessions that measure the thread's wall clock, ns; 0 if none does.
@@ -89,8 +89,8 @@ impl<'sessions> Plan<'sessions> {
             wall_interval_ns => wall_interval_ns,
         };
         let interval_ns = finest(demands().chain(blaming()));
-        let outside = own_ns == 0 && interval_ns > 0;
-        ThreadPlan { interval_ns, outside, cpu: demands().any(|demand| demand.cpu), wall_interval_ns }
+        let only_blamed = own_ns == 0 && interval_ns > 0;
+        ThreadPlan { interval_ns, only_blamed, cpu: demands().any(|demand| demand.cpu), wall_interval_ns }
     }
 
     /// Returns the finest interval of all sessions, ns; 0 if none needs ticks.
@@ -249,18 +249,18 @@ mod tests {
     fn threads_outside_of_a_session_tick_for_those_that_wait_for_them() {
         let outside = |interval_ns| ThreadPlan {
             interval_ns,
-            outside: true,
+            only_blamed: true,
             cpu: false,
             wall_interval_ns: UNSAMPLED_NS,
         };
         let wall = demand(5_000, true, Some(&[ONE]));
         let one = plan(Engine::Ticker, true, &[wall]);
         assert_eq!([one.of_thread(TWO), one.of_new_threads()], [outside(5_000); 2]);
-        assert!(!one.of_thread(ONE).outside);
+        assert!(!one.of_thread(ONE).only_blamed);
         // All threads that may hold the GVL tick equally often; otherwise some would be blamed more than
         // others.
         let two = plan(Engine::Ticker, true, &[wall, demand(9_000, false, Some(&[TWO]))]);
-        let expected = ThreadPlan { cpu: true, outside: false, ..outside(5_000) };
+        let expected = ThreadPlan { cpu: true, only_blamed: false, ..outside(5_000) };
         assert_eq!(two.of_thread(TWO), expected);
         assert_eq!(plan(Engine::Ticker, false, &[wall]).of_thread(TWO), ThreadPlan::default());
     }

@@ -9,8 +9,8 @@ const FIRST_POWER: u32 = PARTS.trailing_zeros();
 /// The number of buckets for all durations of 64 bits.
 const BUCKETS: usize = ((64 - FIRST_POWER as usize) + 1) * PARTS as usize;
 
-/// Durations in nanoseconds. Percentiles are exact for the first 131,072 durations, or for as many as requested;
-/// after these, they are at most 0.4 % off.
+/// Durations in nanoseconds. Percentiles are exact for the first 131,072 durations, or for as many as
+/// requested; after these, they are at most 0.4 % off.
 #[derive(Debug)]
 pub struct Durations {
     exact: Vec<u64>,
@@ -40,7 +40,7 @@ impl Default for Durations {
 }
 
 impl Durations {
-    /// Creates an empty list whose percentiles are exact for so many durations.
+    /// Creates an empty list whose percentiles are exact for up to `most_exact` durations.
     #[must_use]
     pub fn exact_up_to(most_exact: usize) -> Self {
         Self {
@@ -92,8 +92,8 @@ impl Durations {
         self.count == self.exact.len() as u64
     }
 
-    /// Returns for each of these percentiles, from 0 to 100, the shortest duration that at least so many
-    /// percent of all durations do not exceed, ns; `None` if there are no durations.
+    /// Returns for each of these percentiles, from 0 to 100, the shortest duration, ns, that at least
+    /// this percentage of all durations do not exceed; `None` if there are no durations.
     #[must_use]
     pub fn percentiles_ns(&self, percents: &[f64]) -> Option<Vec<u64>> {
         let (shortest_ns, longest_ns) = self.range_ns()?;

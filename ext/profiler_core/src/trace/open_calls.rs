@@ -36,7 +36,7 @@ impl Default for OpenCalls {
 }
 
 impl OpenCalls {
-    /// Creates a list that can hold so many calls.
+    /// Creates a list that can hold up to `most` calls.
     #[must_use]
     pub fn with_room_for(most: usize) -> Self {
         Self { calls: Vec::with_capacity(most), most }

@@ -16,7 +16,7 @@ const BAR: u64 = 30;
 pub struct Caller {
     /// The name of the calling method; empty if a call came from no Ruby code.
     pub name: String,
-    /// Its file and the line of the call, or the file alone.
+    /// Its file and the line of the call, or only the file.
     pub place: String,
     /// The number of calls.
     pub calls: u64,
@@ -63,14 +63,15 @@ pub struct Summary {
     pub histogram: Vec<Bucket>,
     /// The time that the trace itself took, ns.
     pub own_ns: u64,
-    /// For a C function, the number of calls and returns of others for which the hook ran too, and what one took, ns.
+    /// For a C function, the number of calls and returns of others for which the hook ran too, and what one
+    /// took, ns.
     pub others: Option<(u64, u64)>,
     /// Why the trace ended by itself, in words.
     pub ended: Option<String>,
 }
 
 impl Summary {
-    /// Returns the text, with lines of at most so many columns, but for long names.
+    /// Returns the text, with lines of at most `columns`, except for long names.
     #[must_use]
     pub fn text(&self, columns: usize) -> String {
         let mut text = String::new();
@@ -192,7 +193,7 @@ impl Summary {
     }
 }
 
-/// Returns the end of a path, which says more than its beginning, in at most so many columns.
+/// Returns the end of a path, which says more than its beginning, in at most `columns`.
 fn end_of(path: &str, columns: usize) -> String {
     let length = path.chars().count();
     if length <= columns.max(20) {

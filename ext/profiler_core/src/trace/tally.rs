@@ -138,7 +138,7 @@ impl Tally {
     }
 }
 
-/// Adds to a sum what the clocks went on from one reading to another.
+/// Adds the difference between two readings of the clocks to a sum.
 pub(super) fn add_difference(sum: &mut WallTimes, before: &WallTimes, after: &WallTimes) {
     sum.running_ns += after.running_ns.saturating_sub(before.running_ns);
     sum.waiting_ns += after.waiting_ns.saturating_sub(before.waiting_ns);

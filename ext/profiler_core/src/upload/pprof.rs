@@ -22,7 +22,7 @@ use crate::text::hex;
 /// profile has no data of the family.
 ///
 /// # Errors
-/// As [`gzip`].
+/// Same as for [`gzip`].
 pub fn encode(profile: &Profile, family: Family, shape: &Shape) -> Result<Option<Vec<u8>>, Error> {
     let Some(mut shaped) = Shaped::new(profile, family, shape, Spans::Omitted) else { return Ok(None) };
     packed(&mut shaped, &shape.labels, shape.bytes).map(Some)

@@ -24,7 +24,7 @@ const SERVICE: &str = "service_name";
 /// series.
 ///
 /// # Errors
-/// As [`super::gzip`].
+/// Same as for [`super::gzip`].
 pub fn encode(
     profile: &Profile,
     families: &[Family],

@@ -39,7 +39,7 @@ fn only_requesting_sessions_distinguish_fibers() {
     }
     let [numbered, plain] = sessions.map(|session| {
         let profile = finish(&hub, session, &registry, &[]);
-        // The tick of the thread with the GVL has a row of its own, besides those of blame.
+        // The tick of the thread with the GVL has a row of its own, in addition to those of blame.
         let has = |it: &Sample, of| it.weights.get(of) > 0;
         let blamed = profile.samples.iter();
         let blamed = blamed.filter(|it| has(it, SampleType::GvlWait) || has(it, SampleType::GvlBlame));

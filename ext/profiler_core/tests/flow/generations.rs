@@ -1,4 +1,4 @@
-//! Generations that are frozen while sessions run: nobody sees it in a result, and handles are let go.
+//! Generations that are frozen while sessions run: no result shows it, and handles are released.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,9 +59,9 @@ impl Keepers {
 /// A step of a random program. Sessions and threads have small numbers.
 #[derive(Clone, Debug)]
 enum Step {
-    /// The thread runs for so long and is sampled in that stack.
+    /// A thread runs for some nanoseconds and is sampled in a stack.
     Tick(u32, u64, Vec<u64>),
-    /// The thread runs for so long, and nobody sees it.
+    /// A thread runs for some nanoseconds without a sample.
     Unseen(u32, u64),
     /// The thread has that label from now on.
     Label(u32, u32),
@@ -76,7 +76,7 @@ enum Step {
     Name,
     /// Names some functions that sums of running sessions wait for.
     NamePending(usize),
-    /// Fills a keeper of that size, if there are so many handles.
+    /// Fills a keeper of this size, if there are enough handles.
     Keep(usize),
 }
 
@@ -119,8 +119,8 @@ fn labelled_rows(profile: &Profile) -> Rows {
     rows
 }
 
-/// The rows of all results of that program, in the order in which they were requested, and the handles that were marked after
-/// each step.
+/// The rows of all results of that program, in the order in which they were requested, and the handles that
+/// were marked after each step.
 fn play(steps: &[Step], freeze_at: usize, keeps: bool) -> (Vec<Rows>, Vec<BTreeSet<u64>>) {
     let (mut keepers, mut marked) = (Keepers::default(), Vec::new());
     let (hub, registry) = (Hub::new(1 << 15), Ended::default());
@@ -135,7 +135,7 @@ fn play(steps: &[Step], freeze_at: usize, keeps: bool) -> (Vec<Rows>, Vec<BTreeS
     };
     let close_all = (0..3).map(Step::Toggle);
     let closing: Vec<Step> = close_all.chain([Step::Name]).collect();
-    // The labels of each thread, with their ids in the table of that number.
+    // The labels of each thread, with their ids in the table, by its number.
     let mut current: BTreeMap<u32, (LabelSet, LabelSetId)> = BTreeMap::new();
     let mut table = hub.labels_table();
     for (place, step) in steps.iter().chain(&closing).enumerate() {

@@ -267,7 +267,8 @@ fn a_session_with_a_scope_has_exactly_the_time_inside_it() {
     };
     let spec = |scope| SessionSpec { scope: Some(ScopeId(scope)), ..SessionSpec::default() };
     let sessions = [1, 2].map(|scope| hub.open(spec(scope), &registry, 0, &[now(1, 0)]));
-    // Thread 1 takes turns between two requests; the body of the second is sent by thread 2, which nobody has announced.
+    // Thread 1 takes turns between two requests; the body of the second is sent by thread 2, which was not
+    // announced.
     for (thread, scope, at) in [(1, 1, 100), (1, 2, 200), (1, 1, 300), (2, 2, 350), (1, 0, 400), (2, 0, 420)]
     {
         push_label_switch(&hub.ring, &header(thread, scope, at)).unwrap();

@@ -42,9 +42,9 @@ fn each_result_begins_where_the_one_before_ended() {
 /// A step of a random program.
 #[derive(Clone, Debug)]
 enum Step {
-    /// The thread runs for so long and is sampled in that method.
+    /// A thread runs for some nanoseconds and is sampled in a method.
     Tick(u32, u64, u64),
-    /// The thread runs for so long, and nobody sees it.
+    /// A thread runs for some nanoseconds without a sample.
     Unseen(u32, u64),
     End(u32),
     Rotate,

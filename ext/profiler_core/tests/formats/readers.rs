@@ -147,7 +147,7 @@ fn a_pprof_of_another_program() {
     for it in [[1, 2], [3, 4], [9, 10]] {
         bytes.extend(message(1, &[0x08, it[0], 0x10, it[1]]));
     }
-    // Location 9 is `inner` inlined into `main`; 3 has an address alone.
+    // Location 9 is `inner` inlined into `main`; 3 has only an address.
     bytes.extend(message(2, &[0x0a, 2, 3, 9, 0x12, 3, 5, 1, 70, 0x1a, 4, 0x08, 7, 0x10, 8]));
     bytes.extend(message(4, &[0x08, 9, 0x22, 4, 0x08, 40, 0x10, 3, 0x22, 2, 0x08, 30]));
     bytes.extend(message(4, &[0x08, 3, 0x18, 0x80, 0x20]));

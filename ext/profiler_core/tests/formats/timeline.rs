@@ -92,10 +92,10 @@ fn rejects_inconsistent_timelines() {
         assert_eq!(with_columns(head).unwrap_err(), format!("a damaged profile: its timeline {why}"));
     }
     let no_columns = file(&[0x12, 1, 7, 0x1a, 1, 2]).unwrap_err();
-    assert_eq!(no_columns, "a damaged profile: its timeline has not one column for each sample type");
+    assert_eq!(no_columns, "a damaged profile: its timeline does not have one column per sample type");
     let forever =
         [0x12, 11, 7, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0x1a, 2, 0, 0, 0x22, 0, 0x22, 0];
-    assert_eq!(file(&forever).unwrap_err(), "a damaged profile: its timeline has numbers that are too great");
+    assert_eq!(file(&forever).unwrap_err(), "a damaged profile: its timeline has numbers that are too large");
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Protobuf by its wire format alone. It writes the golden file of the native format, so that this file does
-//! not share the field numbers of the code that it checks. The names are those of `spec/fixtures/profile.proto`.
+//! Protobuf, written only by its wire format. It writes the golden file of the native format, so that this
+//! file does not share the field numbers of the code that it checks. The names are those of
+//! `spec/fixtures/profile.proto`.
 
 use std::fmt::Write;
 use std::io::Read;

@@ -23,8 +23,8 @@ fn varint(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// A pprof of another program: one function that is inlined into itself `lines` times, with a name of `length` bytes. There
-/// are `samples` samples of it with `labels` labels each.
+/// A pprof of another program: one function that is inlined into itself `lines` times, with a name of
+/// `length` bytes. There are `samples` samples of it with `labels` labels each.
 pub(crate) fn foreign(lines: usize, samples: usize, labels: usize, length: usize) -> Vec<u8> {
     let name = "n".repeat(length);
     let strings = ["", "cpu", "ns", &name].map(|it| field(6, it.as_bytes())).concat();
@@ -59,7 +59,8 @@ fn opening(depth: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A file for the Firefox Profiler: so many functions of one name, each called by the one before, and a sample of each.
+/// A file for the Firefox Profiler: `functions` of one name, each called by the one before, and a sample of
+/// each.
 fn processed(functions: usize, length: usize) -> Vec<u8> {
     let name = "n".repeat(length);
     let all = |of: &dyn Fn(usize) -> String| (0..functions).map(of).collect::<Vec<_>>().join(",");
@@ -74,7 +75,7 @@ fn processed(functions: usize, length: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A file of rperf: so many samples of one set of labels, with a value of `length` bytes.
+/// A file of rperf: `samples` of one set of labels, with a value of `length` bytes.
 fn labelled(samples: usize, length: usize) -> Vec<u8> {
     let sample = r#"[[["a","b"]],1,1,0],"#.repeat(samples);
     let value = "n".repeat(length);
@@ -201,7 +202,8 @@ fn bombs() {
             began.elapsed()
         );
         assert!(most < MAX_BYTES, "{name} took {most} bytes");
-        // Large, and profiles all the same: one stack or none millions of times, and few stacks on millions of lines.
+        // Large, and profiles all the same: one stack or none millions of times, and few stacks on millions
+        // of lines.
         assert_eq!(outcome.is_ok(), ["raw", "frameless", "deep and wide"].contains(&name), "{name}");
     }
 }

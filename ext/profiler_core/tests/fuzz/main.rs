@@ -151,7 +151,7 @@ fn damage(bytes: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// Whatever was read can be asked and written.
+/// Analyses and writes a profile, if the bytes are one.
 fn use_it(bytes: &[u8], random: &mut Random) {
     let Ok(profile) = read(bytes) else { return };
     let of = profile.default_sample_type();

@@ -33,7 +33,8 @@ impl ThreadRegistry for Ended {
 /// A step of the world: an event of a thread or of the session.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// A thread runs, waits, waits for the GVL and collects for so long; then comes a record, or not.
+    /// A thread runs, waits, waits for the GVL and collects, each for the time in `took`; then comes a
+    /// record, or not.
     Record { thread: usize, took: [u64; 4], kind: Option<Kind>, stack: u64 },
     /// A thread has other labels.
     Labels { thread: usize, labels: usize },
@@ -150,7 +151,7 @@ impl World {
                     Some(Kind::WaitExtension) => {
                         return push_wait_extension(&self.hub.ring, &self.header(thread, state)).unwrap();
                     }
-                    // It has waited since so long before, or from the start.
+                    // `since_ns` is how long it has waited; it may reach back before the start.
                     Some(Kind::GvlWait { since_ns }) => {
                         let since_ns = self.now_ns.saturating_sub(since_ns);
                         return push_gvl_wait(&self.hub.ring, &self.header(thread, state), since_ns).unwrap();

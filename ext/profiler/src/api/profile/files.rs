@@ -29,7 +29,7 @@ const THREAD: &str = "profiler work";
 impl Profile {
     /// Implements `Native.parse(bytes)`: reads any file that can be read.
     pub(super) fn parse(ruby: &Ruby, bytes: RString) -> Result<Self, Error> {
-        // SAFETY: the bytes are copied at once, before any Ruby code runs.
+        // SAFETY: the bytes are copied immediately, before any Ruby code runs.
         let bytes = unsafe { bytes.as_slice() }.to_vec();
         let read = without_gvl(ruby, move |_| format::read(&bytes))?;
         read.map(Self::new).map_err(|reason| core_error(ruby, &reason))
@@ -51,7 +51,7 @@ impl Profile {
 
     /// Implements `profile._write_file(path, format, options)`: writes the profile into a device or pipe,
     /// without holding all of it in memory. With `replace: true` it writes a file, which is replaced as a
-    /// whole. With `keep: number`, the directory is checked before, and that number of the newest profiles
+    /// whole. With `keep: number`, the directory is checked before, and this number of the newest profiles
     /// stays in it.
     pub(super) fn write_file(
         ruby: &Ruby,

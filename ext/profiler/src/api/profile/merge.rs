@@ -21,7 +21,7 @@ impl Profile {
     pub(super) fn concat(ruby: &Ruby, files: RArray, metadata: RHash) -> Result<Self, Error> {
         let files: Vec<Vec<u8>> = files
             .into_iter()
-            // SAFETY: the bytes are copied at once, before any Ruby code runs.
+            // SAFETY: the bytes are copied immediately, before any Ruby code runs.
             .map(|file| Ok(unsafe { RString::try_convert(file)?.as_slice() }.to_vec()))
             .collect::<Result<_, Error>>()?;
         let metadata: Vec<(String, String)> = metadata.to_vec()?;

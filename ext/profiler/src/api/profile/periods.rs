@@ -21,7 +21,7 @@ impl Profile {
     /// Implements `Native.page_of_periods(index, periods)`: returns the page of an index, which is JSON, and
     /// of results of [`Profile::period`].
     pub(super) fn page_of_periods(ruby: &Ruby, index: String, periods: RArray) -> Result<RString, Error> {
-        // SAFETY: the bytes are copied at once, before any Ruby code runs.
+        // SAFETY: the bytes are copied immediately, before any Ruby code runs.
         let bytes = |it: RString| unsafe { it.as_slice() }.to_vec();
         let period = |pair| {
             let [file, facts] = <[RString; 2]>::try_convert(pair)?;

@@ -111,7 +111,7 @@ fn family(ruby: &Ruby, options: RHash) -> Result<Option<Family>, Error> {
 
 fn id(ruby: &Ruby, options: RHash) -> Result<ProfileId, Error> {
     let bytes: Option<RString> = options::option(ruby, options, "id")?;
-    // SAFETY: the bytes are copied at once, before any Ruby code runs.
+    // SAFETY: the bytes are copied immediately, before any Ruby code runs.
     let id = bytes.and_then(|it| unsafe { it.as_slice() }.try_into().ok());
     id.map(ProfileId).ok_or_else(|| argument_error(ruby, "id: is not a String of 16 bytes"))
 }

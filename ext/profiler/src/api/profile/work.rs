@@ -1,7 +1,7 @@
 //! Questions to profiles that are answered without the GVL.
 //!
 //! A profile never changes, and its work shares it, so its object may be collected meanwhile. Small questions
-//! are answered at once, as a thread for them would take longer; but files and texts always run without the
+//! are answered directly, as a thread for them would take longer; but files and texts always run without the
 //! GVL, because disks can hang and names can be long.
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) fn all(profiles: RArray) -> Result<Vec<Arc<CoreProfile>>, Error> {
 /// Runs a computation on the profiles.
 ///
 /// # Errors
-/// As [`without_gvl`].
+/// Same as for [`without_gvl`].
 pub(super) fn on<T: Send + 'static>(
     ruby: &Ruby,
     profiles: Vec<Arc<CoreProfile>>,
@@ -40,7 +40,7 @@ impl Profile {
     /// Runs a computation on the profile.
     ///
     /// # Errors
-    /// As [`without_gvl`].
+    /// Same as for [`without_gvl`].
     pub(super) fn ask<T: Send + 'static>(
         &self,
         ruby: &Ruby,
@@ -56,7 +56,7 @@ impl Profile {
     /// Returns the profile that `compute` derives from this one.
     ///
     /// # Errors
-    /// As [`without_gvl`].
+    /// Same as for [`without_gvl`].
     pub(super) fn derive(
         &self,
         ruby: &Ruby,

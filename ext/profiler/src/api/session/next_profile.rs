@@ -6,7 +6,7 @@ use magnus::{Error, Ruby};
 use profiler_core::analysis::merge::concat;
 use profiler_core::profile::Profile as CoreProfile;
 
-use super::unnamed_profile::{Answers, UnnamedProfile};
+use super::unnamed_profile::{RubyAnswers, UnnamedProfile};
 use crate::naming::turns::Pace;
 use crate::sampler::fork;
 use crate::vm::without_gvl::briefly_without_gvl;
@@ -64,7 +64,7 @@ impl NextProfile {
         self.unnamed.into_iter().for_each(UnnamedProfile::abandon);
     }
 
-    /// Builds the profile at that pace.
+    /// Builds the profile, at the given pace.
     ///
     /// # Errors
     /// Exceptions that were delivered while Ruby resolved names. Everything is then returned, and can be
@@ -79,7 +79,7 @@ impl NextProfile {
         }
     }
 
-    fn build_with(self, answers: Vec<Answers>) -> CoreProfile {
+    fn build_with(self, answers: Vec<RubyAnswers>) -> CoreProfile {
         let mut parts: Vec<CoreProfile> = self.unreceived.into_iter().map(Arc::unwrap_or_clone).collect();
         parts.sort_by_key(|it| it.meta.started_at_ns);
         let named = self.unnamed.into_iter().zip(answers);

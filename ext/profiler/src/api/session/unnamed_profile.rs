@@ -61,7 +61,7 @@ impl UnnamedProfile {
     }
 
     /// Asks Ruby for everything that the profile needs. The generations keep the handles marked meanwhile.
-    pub(super) fn query_ruby(&self, ruby: &Ruby, pace: Pace) -> Result<Answers, Error> {
+    pub(super) fn query_ruby(&self, ruby: &Ruby, pace: Pace) -> Result<RubyAnswers, Error> {
         let begun_ns = clock::monotonic_ns();
         let all = matches!(self.config.threads, Threads::All);
         let other_ractors = all && vm::process::has_ractors(ruby)?;
@@ -69,7 +69,7 @@ impl UnnamedProfile {
         let functions = unsafe { naming::functions(ruby, &self.unresolved.unknown, pace, self.pid)? };
         let (description, program) = (vm::process::description(ruby).into(), vm::process::program(ruby));
         demand_process(ruby, self.pid)?;
-        Ok(Answers { functions, notes: self.notes(other_ractors), description, program, begun_ns })
+        Ok(RubyAnswers { functions, notes: self.notes(other_ractors), description, program, begun_ns })
     }
 
     /// Returns the notes for the reader: first those that apply to any profile with these options, then those
@@ -106,7 +106,7 @@ impl UnnamedProfile {
     }
 
     /// Builds the profile. Needs no GVL.
-    pub(super) fn build_profile(self, answers: Answers) -> CoreProfile {
+    pub(super) fn build_profile(self, answers: RubyAnswers) -> CoreProfile {
         let mut notes = answers.notes;
         let Self { unresolved, facts, config, requested_ns, .. } = self;
         let Facts { start, engine, markers, requests, cost, .. } = facts;
@@ -155,9 +155,9 @@ impl UnnamedProfile {
     }
 }
 
-/// Ruby's answers about names.
+/// Ruby's answers for a profile: names, and facts for the header.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(super) struct RubyAnswers {
     /// The functions of the handles that had no names.
     functions: Vec<Function>,
     notes: Vec<Note>,

@@ -11,7 +11,7 @@ use crate::vm::events::in_other_ractor;
 
 /// Objects, or bytes, up to the next sample; not above 0 while one is taken. The hooks usually touch only
 /// this. The GVL of the main Ractor guards it, like all other state here: hooks that are called in other
-/// Ractors must leave it alone.
+/// Ractors must not touch it.
 static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 
 /// Returns the hook on allocations that counts down in the unit of `every`.

@@ -30,7 +30,7 @@ pub(crate) const CAPACITY: usize = 1 << 18;
 /// True if the hook is installed.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
-/// The table of live objects: `used` while a session needs it, else `spare`, once it has been allocated.
+/// The table of live objects: `used` while a session needs it, otherwise `spare`, once it has been allocated.
 pub(super) struct Tables {
     pub(super) used: Option<&'static mut LiveObjects>,
     spare: Option<&'static mut LiveObjects>,

@@ -36,14 +36,15 @@ pub(super) struct Objects {
     pub(super) handles: [u64; WALK_LIMIT],
     pub(super) lines: [c_int; WALK_LIMIT],
     pub(super) sums: Sums,
-    /// The count, and the number of objects that the VM had allocated, at the last marking or change of demand.
+    /// The count, and the number of objects that the VM had allocated, at the last marking or change of
+    /// demand.
     pub(super) at_marking: (u64, u64),
     /// The number of samples so far, by which some of them are chosen to be timed.
     pub(super) sample_count: u32,
 }
 
-/// The open sample, if there is one. This is part of a static of zeros, and an Option could have a tag that is
-/// not 0.
+/// The open sample, if there is one. This is part of a static of zeros, and an Option could have a tag that
+/// is not 0.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Pending {
@@ -112,7 +113,7 @@ impl Objects {
         Open { site, frames, size, known: 0, monotonic_ns, place, tracked }
     }
 
-    /// Returns the weight of `counted` for objects of that size, as objects and bytes.
+    /// Returns the weight of `counted` for objects of `size`, as objects and bytes.
     #[inline]
     pub(super) fn weight(&mut self, counted: u64, size: u64) -> (u64, u64) {
         if !self.by_bytes {

@@ -2,7 +2,7 @@
 //! much as a sample.
 //!
 //! Each site has one slot of a table, chosen by a hash of its frames. A site that finds another one in its
-//! slot sends that one's sum away. A site's own first sample is sent at once and not summed. By then its
+//! slot sends that one's sum away. A site's own first sample is sent immediately and not summed. By then its
 //! handles are kept alive, so no other frame can get the same handles. If the tables are full, the handles of
 //! the sums are marked themselves. All sums are sent before the tables that keep them are replaced. The
 //! frames themselves are compared, so no site is mistaken for another.
@@ -18,7 +18,7 @@ use crate::capture::allocation::site::{Frames, Site};
 
 /// The number of slots. Each has two kilobytes; unused slots occupy no memory.
 const SLOTS: usize = 512;
-/// The number of frames that fit into a slot. Deeper stacks are sent at once.
+/// The number of frames that fit into a slot. Deeper stacks are sent immediately.
 const FRAMES: usize = 124;
 
 #[derive(Clone, Copy)]

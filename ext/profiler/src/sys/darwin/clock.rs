@@ -15,7 +15,7 @@ pub(crate) fn cpu_ns_of(native_id: i32) -> Option<u64> {
 /// Sleeps until the monotonic clock reaches `then_ns`, or a signal arrives.
 pub(crate) fn sleep_until(then_ns: u64) {
     let left = timespec(then_ns.saturating_sub(monotonic_ns()));
-    // SAFETY: reads a struct of ours, and writes none.
+    // SAFETY: the call reads a local struct, and writes none.
     unsafe { ::libc::nanosleep(&raw const left, null_mut()) };
 }
 

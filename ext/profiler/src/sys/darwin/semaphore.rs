@@ -70,7 +70,7 @@ impl Semaphore {
         let ended = unsafe { semaphore_wait(self.name()) };
         if ended != 0 && ended != ABORTED {
             let pause = ::libc::timespec { tv_sec: 0, tv_nsec: PAUSE_NS };
-            // SAFETY: reads a struct of ours, and writes none.
+            // SAFETY: the call reads a local struct, and writes none.
             unsafe { ::libc::nanosleep(&raw const pause, ::core::ptr::null_mut()) };
         }
         ended == 0

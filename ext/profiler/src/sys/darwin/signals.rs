@@ -8,7 +8,7 @@ use ::core::time::Duration;
 ///
 /// Only exec calls this, when all timers have ended, so no signal that arrives meanwhile is missed.
 pub(crate) fn take_pending(_signals: &::libc::sigset_t) -> bool {
-    // SAFETY: all fields may be zero; the calls read and write structs of ours.
+    // SAFETY: all fields may be zero; the calls read and write local structs.
     unsafe {
         let (mut ignore, mut before): (::libc::sigaction, ::libc::sigaction) = (zeroed(), zeroed());
         ignore.sa_sigaction = ::libc::SIG_IGN;

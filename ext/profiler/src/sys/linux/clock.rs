@@ -19,7 +19,7 @@ pub(super) fn cpu_clock_of(native_id: i32) -> ::libc::clockid_t {
 /// Sleeps until the monotonic clock reaches `monotonic_ns`, or a signal arrives.
 pub(crate) fn sleep_until(monotonic_ns: u64) {
     let then = timespec(monotonic_ns);
-    // SAFETY: reads a struct of ours, and writes none, as an absolute time has no remainder.
+    // SAFETY: the call reads a local struct, and writes none, as an absolute time has no remainder.
     unsafe {
         ::libc::clock_nanosleep(
             ::libc::CLOCK_MONOTONIC,

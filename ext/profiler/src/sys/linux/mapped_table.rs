@@ -19,7 +19,7 @@ pub(crate) struct MappedTable<T> {
     bytes: usize,
 }
 
-// SAFETY: the mapping belongs to the value alone, like the memory of a Vec.
+// SAFETY: the mapping belongs only to the value, like the memory of a Vec.
 unsafe impl<T: Send> Send for MappedTable<T> {}
 
 impl<T: Copy> MappedTable<T> {
@@ -28,7 +28,7 @@ impl<T: Copy> MappedTable<T> {
         Self { start: NonNull::dangling(), rows: 0, bytes: 0 }
     }
 
-    /// Makes room for that many more rows. Returns false if the system refuses.
+    /// Makes room for `rows` more. Returns false if the system refuses.
     pub(crate) fn reserve(&mut self, rows: usize) -> bool {
         let needed = (self.rows + rows).saturating_mul(size_of::<T>());
         if needed <= self.bytes {
@@ -64,7 +64,7 @@ impl<T: Copy> MappedTable<T> {
     /// Adds rows that were written to [`spare`](Self::spare).
     ///
     /// # Safety
-    /// That many rows were written there.
+    /// `rows` rows were written there.
     pub(crate) unsafe fn add_written(&mut self, rows: usize) {
         self.rows += rows;
     }
@@ -94,12 +94,12 @@ impl<T: Copy> Table<T> for MappedTable<T> {
     }
 
     fn rows(&self) -> &[T] {
-        // SAFETY: that many rows were written, and nobody else changes them.
+        // SAFETY: `self.rows` rows were written, and nobody else changes them.
         unsafe { ::core::slice::from_raw_parts(self.start.as_ptr(), self.rows) }
     }
 
     fn rows_mut(&mut self) -> &mut [T] {
-        // SAFETY: that many rows were written, and nobody else has them.
+        // SAFETY: `self.rows` rows were written, and nobody else has them.
         unsafe { ::core::slice::from_raw_parts_mut(self.start.as_ptr(), self.rows) }
     }
 }

@@ -37,11 +37,11 @@ impl OwnFile {
                 return false;
             }
             let (at, room) = text.spare();
-            // SAFETY: the table has that much room there, and the system writes at most that.
+            // SAFETY: the table has `room` bytes there, and the system writes at most these.
             let count = unsafe { ::libc::read(self.0, at.cast(), room) };
             match usize::try_from(count) {
                 Ok(0) => return true,
-                // SAFETY: the system has written that many bytes.
+                // SAFETY: the system has written `count` bytes.
                 Ok(count) => unsafe { text.add_written(count) },
                 Err(_) => return false,
             }
@@ -54,7 +54,7 @@ impl OwnFile {
         let (mut page, end) = (region.start / PAGE, region.end / PAGE);
         while page < end {
             let count = (end - page).min(PIECE as u64) as usize;
-            // SAFETY: the buffer has room for that many entries.
+            // SAFETY: the buffer has room for these entries.
             let read = unsafe {
                 ::libc::pread(self.0, entries.as_mut_ptr().cast(), count * 8, (page * 8) as ::libc::off_t)
             };
@@ -149,7 +149,7 @@ impl Source for LiveMemory {
         let bytes = ::core::mem::size_of_val(into);
         let local = ::libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: bytes };
         let remote = ::libc::iovec { iov_base: address as *mut ::core::ffi::c_void, iov_len: bytes };
-        // SAFETY: the buffer has that much room; an address that cannot be read is an error.
+        // SAFETY: the buffer has room for the bytes; an address that cannot be read is an error.
         let read = unsafe {
             ::libc::process_vm_readv(::libc::getpid(), &raw const local, 1, &raw const remote, 1, 0)
         };

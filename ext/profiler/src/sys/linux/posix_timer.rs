@@ -18,7 +18,7 @@ pub(crate) fn create(native_id: i32, value: usize) -> Result<u64, i32> {
 /// Creates a timer on the monotonic clock, not armed yet. Its signals will go to that thread.
 ///
 /// # Errors
-/// As for [`create`].
+/// Same as for [`create`].
 pub(crate) fn create_monotonic(native_id: i32) -> Result<u64, i32> {
     create_on(::libc::CLOCK_MONOTONIC, native_id, 0)
 }
@@ -56,8 +56,8 @@ pub(crate) fn set(number: u64, first_ns: u64, interval_ns: u64) -> Result<(), i3
     }
 }
 
-/// Deletes the timer of that number, if there is one. The caller took the number out of a thread's state, so
-/// no other code deletes it.
+/// Deletes the timer with this number, if there is one. The caller took the number out of a thread's state,
+/// so no other code deletes it.
 ///
 /// # Signal safety
 /// A system call that does not block.

@@ -1,7 +1,9 @@
-//! A copy of the process at one instant, in which code reads memory that another thread may change in the original.
+//! A copy of the process at one instant, in which code reads memory that another thread may change in the
+//! original.
 //!
-//! The copy is a child that shares nothing but a [`Page`] with its parent. It has one thread, runs no handler of this process, and
-//! sends no signal at its end, so the app never sees it: neither SIGCHLD nor `wait` reports it.
+//! The copy is a child that shares nothing but a [`Page`] with its parent. It has one thread, runs no handler
+//! of this process, and sends no signal at its end, so the app never sees it: neither SIGCHLD nor `wait`
+//! reports it.
 
 use ::core::mem::size_of;
 use ::core::prelude::rust_2021::*;
@@ -28,7 +30,7 @@ impl<T> Page<T> {
     /// Maps the memory.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     ///
     /// # Safety
     /// A value of zeros is a valid `T`.
@@ -62,28 +64,31 @@ impl<T> Drop for Page<T> {
 pub(crate) struct Running(::libc::pid_t);
 
 impl Running {
-    /// Waits until the copy ends, and returns whether it ended well within `patience`. A copy that takes longer is killed.
+    /// Waits until the copy ends, and returns whether it ended well within `patience`. A copy that takes
+    /// longer is killed.
     pub(crate) fn has_ended_well(self, patience: Duration) -> bool {
         has_ended_well(self.0, Instant::now() + patience)
     }
 }
 
-/// Runs `work` in a copy of the process, and returns whether it ended well within `patience`. A copy that takes longer is killed.
+/// Runs `work` in a copy of the process, and returns whether it ended well within `patience`. A copy that
+/// takes longer is killed.
 ///
 /// # Safety
-/// As [`begin`].
+/// Same as for [`begin`].
 pub(crate) unsafe fn run(patience: Duration, work: impl FnOnce()) -> bool {
     // SAFETY: `work` neither allocates, locks nor panics, and the closure that opens files is empty.
     unsafe { begin(|| (), |()| work()) }.is_some_and(|copy| copy.has_ended_well(patience))
 }
 
-/// Begins `work` in a copy of the process. Returns `None` if the system refuses the copy. `open` runs in it first, to open the
-/// files about the process that the system later refuses.
+/// Begins `work` in a copy of the process. Returns `None` if the system refuses the copy. `open` runs in it
+/// first, to open the files about the process that the system later refuses.
 ///
-/// # Safety
-/// `open` and `work` neither allocate, lock nor panic: other threads may have been in the middle of that, and are not in the copy.
+/// # Safety `open` and `work` neither allocate, lock nor panic: other threads may have been in the middle of
+/// that, and are not in the copy.
 pub(crate) unsafe fn begin<T>(open: impl FnOnce() -> T, work: impl FnOnce(T)) -> Option<Running> {
-    // SAFETY: without CLONE_VM this is a fork without the handlers of `pthread_atfork`. Both processes go on below.
+    // SAFETY: without CLONE_VM this is a fork without the handlers of `pthread_atfork`. Both processes
+    // continue below.
     let copy = sigprof::without_signals(|| unsafe {
         let copy = ::libc::syscall(::libc::SYS_clone, 0, 0, 0, 0, 0);
         if copy == 0 {
@@ -105,7 +110,8 @@ pub(crate) unsafe fn begin<T>(open: impl FnOnce() -> T, work: impl FnOnce(T)) ->
 fn has_ended_well(copy: ::libc::pid_t, till: Instant) -> bool {
     let mut status = 0;
     loop {
-        // SAFETY: it is our child, for which only we wait: without __WCLONE or __WALL nobody is told of it.
+        // SAFETY: it is our child, for which only we wait: other waits do not see it without __WCLONE or
+        // __WALL.
         match unsafe { ::libc::waitpid(copy, &raw mut status, ::libc::__WCLONE | ::libc::WNOHANG) } {
             0 if Instant::now() < till => sleep(PAUSE),
             0 => {

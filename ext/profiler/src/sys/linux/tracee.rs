@@ -21,7 +21,7 @@ const GETSIGMASK: u32 = 0x420a;
 const SETSIGMASK: u32 = 0x420b;
 const GET_RSEQ: u32 = 0x420f;
 const NT_X86_XSTATE: usize = 0x202;
-/// Only children and tracees of this thread.
+/// `__WNOTHREAD`: waits only for children and tracees of this thread.
 const WNOTHREAD: i32 = 0x2000_0000;
 /// The time for which the answer is polled without a pause.
 const SPIN: Duration = Duration::from_millis(1);
@@ -48,7 +48,7 @@ pub(crate) enum NotStopped {
     Refused(io::Error),
     /// The process is stopped as a whole.
     StoppedAlready,
-    /// It did not stop in time, as it waits for a device. It is let go when this thread ends.
+    /// It did not stop in time, as it waits for a device. It is released when this thread ends.
     Late,
     /// Something else happened to the thread at that instant, which goes on.
     NotNow,

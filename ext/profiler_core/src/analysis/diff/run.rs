@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{key, Compare, Key};
 use crate::ids::{Id, StackId};
-use crate::profile::{Function, Kind, Profile, Sample, SampleType};
+use crate::profile::{Frame, Function, Profile, Sample, SampleType};
 use crate::record::State;
 
 /// A weight and its precision.
@@ -104,13 +104,14 @@ impl Run {
         let mut seen = vec![0; own.len()];
         let mut runnable = Runnable::of(profile, compare);
         let mut at_sites = vec![Weighed::default(); own.len()];
-        let is_ruby = |it: &Function| it.kind() == Kind::Ruby && !it.path.starts_with("<internal:");
         for (turn, sample) in (1_usize..).zip(&profile.samples) {
             let Some(runnable) = runnable.beside(sample) else { continue };
             all.add(sample, runnable, compare);
             let mut frames = profile.frames_of(sample.stack).peekable();
             let leaf = frames.peek().copied();
-            let site = frames.find(|it| profile.function(it.function).is_some_and(is_ruby)).or(leaf);
+            let is_ruby =
+                |it: &Frame| profile.function(it.function).is_some_and(Function::is_ruby_outside_core);
+            let site = frames.find(is_ruby).or(leaf);
             let sum = site.and_then(|it| at_sites.get_mut(it.function.index()));
             sum.into_iter().for_each(|it| it.add(sample, runnable, compare));
             let depth = if compare.total { usize::MAX } else { 1 };

@@ -289,7 +289,7 @@ fn requests_are_compared_with_requests() {
     assert_eq!(diff(&[&side(9, 9, 0)], &[&side(9, 9, 1)], COMPARE).requests, None);
 }
 
-/// Generates a run whose method waits once, for so many milliseconds, beside 200 ms of code that runs.
+/// Generates a run whose method waits once, for `ms` milliseconds, beside 200 ms of code that runs.
 fn waiting(ms: u64) -> Profile {
     let mut it = crate::analysis::example::Example::lasting_ms(1_000);
     it.wall("main", State::Running, 200, "<main> /app.rb:1; Object#load /app.rb:5");
@@ -298,7 +298,7 @@ fn waiting(ms: u64) -> Profile {
     it.profile()
 }
 
-/// Compares runs that wait for so many milliseconds.
+/// Compares runs that wait for these milliseconds.
 fn waits(before: &[u64], after: &[u64]) -> Diff {
     let [before, after] = [before, after].map(|side| side.iter().map(|it| waiting(*it)).collect::<Vec<_>>());
     let compare = Compare { of: SampleType::Wall, ..COMPARE };

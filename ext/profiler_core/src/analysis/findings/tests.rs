@@ -112,7 +112,7 @@ fn the_gvl_does_not_count_while_its_holder_has_no_cpu() {
         let show = "<main> /app.rb:3; Shop#show /app.rb:5";
         example.wall(MAIN, State::Running, 400, show);
         example.wall("hog", State::Gvl, 200, show);
-        // What lacks a CPU for as long as it runs has the GVL for twice as long.
+        // Code that lacks a CPU for as long as it runs has the GVL for twice as long.
         example.wall(MAIN, State::Runnable, without_cpu_ms, show);
         example.wall("hog", State::Gvl, without_cpu_ms / 2, show);
         found(&example.profile()).into_iter().map(|it| (it.0, it.3)).collect::<Vec<_>>()
@@ -263,11 +263,11 @@ fn few_samples_and_losses_limit_trust() {
     profile.stats.counts.dropped_full = 10;
     assert_eq!(
         found(&profile)[1].1,
-        "coarse: 16.7% of the samples were dropped; the next ones have their time"
+        "coarse: 16.7% of the samples were dropped; later ones carry their time"
     );
 }
 
-/// Returns the notes of a program of a second that used the CPU for so long, if only CPU time was measured.
+/// Returns the notes of a program of a second that used the CPU for `cpu_ms`, if only CPU time was measured.
 fn of_cpu_time(cpu_ms: u64, change: impl Fn(&mut Profile)) -> Vec<String> {
     let mut example = Example::lasting_ms(1_000);
     let weights = [(SampleType::Cpu, cpu_ms * 1_000_000), (SampleType::Samples, 500)];

@@ -26,7 +26,7 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     let (requested_ns, effective_ns) = (profile.meta.interval_ns, profile.effective_interval_ns());
     let (weight, text) = if dropped >= FEWEST_LOST && dropped as f64 > ticks as f64 * LOST {
         let share = percent(dropped, ticks);
-        (dropped, format!("coarse: {share} of the samples were dropped; the next ones have their time"))
+        (dropped, format!("coarse: {share} of the samples were dropped; later ones carry their time"))
     } else if requested_ns > 0 && effective_ns > requested_ns.saturating_mul(COARSE) {
         let (requested, effective) = (round_duration(requested_ns), duration(effective_ns));
         (effective_ns, format!("coarse: one sample per {effective}, {requested} requested"))

@@ -84,7 +84,7 @@ impl Lives {
         }
     }
 
-    /// Returns whether a thread that waits for others does nothing else. Others that were busy for that long
+    /// Returns whether a thread that waits for others does nothing else. Others that were busy for `busy_ns`
     /// did the work.
     pub(super) fn is_idle_joining(&self, thread: usize, wait: &Wait, busy_ns: u64) -> bool {
         let others_worked = busy_ns >= wait.wall_ns / 2;

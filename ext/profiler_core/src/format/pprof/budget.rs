@@ -80,7 +80,7 @@ mod tests {
     fn small_messages_count_against_the_budget() {
         assert!(check(&[0x12, 0].repeat(1_000)).is_ok());
         assert!(matches!(check(&[0x12, 0].repeat(11_000_000)), Err(Error::TooLarge { .. })));
-        // A sample with that many empty labels.
+        // A sample with this number of empty labels.
         let labels = |times| {
             [&[0x12, 0x80, 0x80, 0x80, times][..], &[0x1a, 0].repeat((times as usize) << 20)].concat()
         };

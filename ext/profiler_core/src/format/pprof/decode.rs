@@ -20,7 +20,7 @@ const MAX_MARKERS: usize = 2_000_000;
 /// be merged.
 const MAX_REQUESTS: usize = 1_000_000;
 
-/// Decodes a message of that many bytes.
+/// Decodes a message of `bytes`.
 pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile, Error> {
     let mut budget = Budget::of(bytes);
     let strings = Strings(&message.string_table);
@@ -106,7 +106,7 @@ fn frames(message: &messages::Profile) -> Result<Vec<Frame>, Error> {
     for row in &message.location {
         in_sequence("location", row.id, frames.len())?;
         let [at] = row.line.as_slice() else {
-            return Err(Error::malformed(format!("location {} has not one line", row.id)));
+            return Err(Error::malformed(format!("location {} does not have exactly one line", row.id)));
         };
         let function = FunctionId::from_index(place("function", at.function_id, message.function.len())?);
         frames.push(Frame { function, line: line(at.line)? });
@@ -154,7 +154,7 @@ fn samples(
 /// Returns the weights of a row. Adds them to `totals` as well, so that a later sum cannot overflow.
 fn weights(row: &messages::Sample, types: &[SampleType], totals: &mut Weights) -> Result<Weights, Error> {
     if row.value.len() != types.len() {
-        return Err(Error::malformed("a sample has not one value for each sample type"));
+        return Err(Error::malformed("a sample does not have one value per sample type"));
     }
     let mut weights = Weights::default();
     for (of, value) in types.iter().zip(&row.value) {
@@ -183,7 +183,7 @@ fn labels(
             labels.push((budget.copy(unescape(name))?, budget.copy(text)?));
         }
     }
-    Ok((state.ok_or_else(|| Error::malformed("a sample has no state that we know"))?, labels))
+    Ok((state.ok_or_else(|| Error::malformed("a sample has an unknown state"))?, labels))
 }
 
 struct Strings<'message>(&'message [String]);

@@ -20,7 +20,7 @@ struct Column {
     scale: u64,
 }
 
-/// Decodes a message of that many bytes.
+/// Decodes a message of `bytes`.
 pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profile, Error> {
     let text = |index: Text| {
         let found = usize::try_from(index).ok().and_then(|place| message.string_table.get(place));
@@ -164,7 +164,7 @@ fn weights(row: &messages::Sample, columns: &[Column]) -> Result<Weights, Error>
     for column in columns {
         let value = row.value.get(column.place).copied();
         let value =
-            value.ok_or_else(|| Error::malformed("a sample has not one value for each sample type"))?;
+            value.ok_or_else(|| Error::malformed("a sample does not have one value per sample type"))?;
         let less = |_| Error::malformed("a sample has a negative weight: differences cannot be read");
         weights.set(column.of, u64::try_from(value).map_err(less)?.saturating_mul(column.scale));
     }

@@ -50,7 +50,7 @@ pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<
         return malformed("has columns of different lengths");
     }
     if columns.len() != profile.sample_types.len() {
-        return malformed("has not one column for each sample type");
+        return malformed("does not have one column per sample type");
     }
     // The events of a row must not weigh more than the row, so that a later sum cannot overflow.
     let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
@@ -60,7 +60,7 @@ pub(super) fn decode(message: &messages::Timeline, profile: &Profile) -> Result<
     for (place, (time, rows)) in message.time_delta.iter().zip(&message.sample_delta).enumerate() {
         (time_ns, row) = match (time_ns.checked_add(*time), row.checked_add(*rows)) {
             (Some(time_ns), Some(row)) => (time_ns, row),
-            _ => return malformed("has numbers that are too great"),
+            _ => return malformed("has numbers that are too large"),
         };
         let Some((index, left)) =
             usize::try_from(row).ok().and_then(|index| Some((index, left.get_mut(index)?)))

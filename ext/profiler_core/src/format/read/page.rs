@@ -10,7 +10,7 @@ pub(in crate::format) const FILE: [&str; 2] = [r#"<script type="text/plain" id="
 
 const START: &str = "<!doctype";
 
-/// Returns the bytes of the native file, or `None` if the text is not a page of ours.
+/// Returns the bytes of the native file, or `None` if the text is not a page of profiler's.
 ///
 /// # Errors
 /// Returns [`Error::Truncated`] if the page ends within the bytes, and [`Error::Malformed`] if they are not

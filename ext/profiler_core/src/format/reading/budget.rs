@@ -26,7 +26,7 @@ pub(in crate::format) struct Budget {
 }
 
 impl Budget {
-    /// Creates the budget of an unpacked file of that many bytes.
+    /// Creates the budget of an unpacked file of `bytes`.
     pub(in crate::format) fn of(bytes: usize) -> Self {
         let bytes = bytes as u64;
         Self {

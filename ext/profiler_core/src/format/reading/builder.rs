@@ -22,7 +22,7 @@ pub(in crate::format) struct Builder {
 }
 
 impl Builder {
-    /// Creates the builder for an unpacked file of that many bytes.
+    /// Creates the builder for an unpacked file of `bytes`.
     pub(in crate::format) fn new(bytes: usize) -> Self {
         Self {
             budget: Budget::of(bytes),

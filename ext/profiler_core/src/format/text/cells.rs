@@ -47,12 +47,12 @@ impl Fit {
         Cow::Owned(shorten(text, columns.max(MIN_COLUMNS)))
     }
 
-    /// Formats a function's name, and its place if there is room for it, in that many columns.
+    /// Formats a function's name, and its place if there is room for it, in `columns`.
     pub(super) fn function(self, function: &Function, columns: usize, after_name: &str) -> String {
         self.placed(&display_name(function), &place_of(function), columns, after_name)
     }
 
-    /// A name, and a place if there is space for it, in so many columns.
+    /// Formats a name, and a place if there is space for it, in `columns`.
     pub(super) fn placed(self, name: &str, place: &str, columns: usize, after_name: &str) -> String {
         let name = self.cut(name, columns);
         let rest = columns.saturating_sub(name.chars().count() + 2);

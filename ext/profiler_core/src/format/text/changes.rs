@@ -184,7 +184,7 @@ fn none(diff: &Diff) -> &'static str {
 
 /// Returns the sentence on a baseline that no function exceeds.
 fn not_slower(diff: &Diff) -> String {
-    // What grew within the tolerance did grow.
+    // A function that grew within the tolerance did grow.
     let is_any_slower = diff.changes.iter().any(|it| it.verdict() == Verdict::Slower);
     if !diff.grew() || is_any_slower {
         return NOT_SLOWER.into();

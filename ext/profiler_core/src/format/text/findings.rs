@@ -115,7 +115,7 @@ fn broken(text: &str, available: usize, place: &str) -> Vec<String> {
     }
     let last = lines.last().map_or(0, |it| columns(it));
     if lines.len() == 1 && !place.is_empty() && last + GAP.len() + columns(place) > available {
-        // The place takes the last words along, so that it is not alone on its line.
+        // The last words go to the next line with the place, so that it does not stand there by itself.
         let split = lines
             .first()
             .and_then(|it| it.rsplit_once(", "))

@@ -32,7 +32,7 @@ impl Hub {
         self.lock().generations.have_refused()
     }
 
-    /// Returns whether a generation has that many handles that nobody else keeps alive.
+    /// Returns whether a generation has `count` handles that nobody else keeps alive.
     #[must_use]
     pub fn has_unkept(&self, count: usize) -> bool {
         self.lock().generations.find_unkept(count).is_some()

@@ -1,4 +1,4 @@
-//! The results of sessions: taken at once, copied out of the tables in pieces, and resolved with names.
+//! The results of sessions: taken in one step, copied out of the tables in pieces, and resolved with names.
 //!
 //! Only taking the sums and changing generations have to be in step with what sessions record. A garbage
 //! collection waits for the drain lock, so the other steps hold it for one piece at a time, and large values

@@ -17,7 +17,7 @@ fn parts(clock: &WallClock, now_ns: u64) -> [u64; 4] {
 #[test]
 fn parts_always_add_up_to_the_total() {
     let clock = on(1_000_000);
-    clock.block(110);
+    clock.suspend(110);
     assert_eq!(parts(&clock, 115), [10, 5, 0, 0]);
     clock.ready(130);
     assert_eq!(parts(&clock, 135), [10, 20, 5, 0]);
@@ -35,8 +35,8 @@ fn parts_always_add_up_to_the_total() {
 #[test]
 fn blocking_twice_implies_running_in_between() {
     let clock = on(1);
-    clock.block(110);
-    clock.block(120);
+    clock.suspend(110);
+    clock.suspend(120);
     clock.ready(125);
     clock.resume(125, 0);
     assert_eq!(parts(&clock, 125), [20, 5, 0, 0]);
@@ -54,14 +54,14 @@ fn a_block_without_ready_event_was_a_wait() {
 fn a_tick_tells_who_had_the_gvl_if_it_fell_into_a_wait_for_it() {
     let clock = on(100_000);
     let waited = |since_ns, tick_ns| {
-        clock.block(900);
+        clock.suspend(900);
         clock.ready(since_ns);
         let due = clock.resume(1_000, tick_ns);
         (due.ready_ns, due.ticked)
     };
     assert_eq!(waited(950, 950), (950, true));
     assert_eq!(waited(950, 949), (950, false));
-    clock.block(2_000);
+    clock.suspend(2_000);
     let due = clock.resume(2_100, 2_050);
     assert_eq!((due.ready_ns, due.ticked), (0, false), "it has waited, but not for the GVL");
 }

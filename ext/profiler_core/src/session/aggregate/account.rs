@@ -29,7 +29,7 @@ pub(super) struct Account {
     pub(super) walls: WallTimes,
     /// The time in which the thread used no CPU and did not wait, as far as no row has it yet.
     pub(super) off_cpu: OffCpu,
-    /// The part of the thread's waiting for the GVL for which somebody was blamed.
+    /// The part of the thread's waiting for the GVL for which a holder was blamed.
     pub(super) blamed_ns: u64,
     /// Whether the thread's time counts now.
     pub(super) inside: bool,

@@ -1,4 +1,4 @@
-//! The objects of a session: allocations are added to the sums at once, and live objects are counted on
+//! The objects of a session: allocations are added to the sums immediately, and live objects are counted on
 //! request.
 
 use hashbrown::HashMap;
@@ -11,7 +11,8 @@ use crate::record::{Allocation, Header, ObjectId, State};
 use crate::sampling::live_objects::LiveObject;
 use crate::session::key::{Key, RowSums};
 
-/// The objects that a session knows besides its sums: at most one for each slot of the table of live objects.
+/// The objects that a session knows in addition to its sums: at most one for each slot of the table of live
+/// objects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Objects {
     /// The generation and the key of the last object of each slot.
@@ -57,7 +58,7 @@ impl Aggregate {
         }
     }
 
-    /// Replaces the live objects with `live`, as they are after that number of garbage collections. Forgets
+    /// Replaces the live objects with `live`, as they are after this number of garbage collections. Forgets
     /// all others.
     pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
         self.objects.live.clear();

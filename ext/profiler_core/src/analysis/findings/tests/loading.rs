@@ -65,7 +65,7 @@ fn what_a_server_loads_before_its_requests_is_a_note() {
 }
 
 /// Returns the findings of a server whose main thread loads for 600 ms and whose worker handles requests for
-/// so long. They load for 200 ms more.
+/// `handled_ms`. They load for 200 ms more.
 fn served(handled_ms: u64, handler: &str) -> Vec<(Kind, String, String, u32)> {
     let mut example = Example::lasting_ms(10_000);
     let gem = "<main> /usr/bin/puma:9; Kernel#require; <top (required)> /g/gems/rails-7.2/lib/rails.rb:7";

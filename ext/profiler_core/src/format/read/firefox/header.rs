@@ -31,7 +31,7 @@ pub(super) struct Header {
     sample_units: Option<Units>,
     #[serde(default)]
     vernier_user_metadata: Facts,
-    /// The sample type, in a file of ours.
+    /// The sample type, if profiler wrote the file.
     profiler_sample_type: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Header {
         }
     }
 
-    /// Returns the sample type of a file of ours.
+    /// Returns the sample type of a file that profiler wrote.
     pub(super) fn sample_type(&self) -> Option<SampleType> {
         let name = self.profiler_sample_type.as_deref()?;
         SampleType::ALL.into_iter().find(|it| it.name_and_unit().0 == name)

@@ -33,7 +33,7 @@ impl Samples {
         }
     }
 
-    /// Returns the weight of a sample, whose unit is `unit` of ours.
+    /// Returns the weight of a sample, whose unit is `unit` of profiler's own units.
     pub(super) fn weight(&self, place: usize, unit: f64) -> Result<u64, Error> {
         let weight = self.weight.get(place).unwrap_or(1.0);
         if weight.is_nan() || weight < 0.0 {

@@ -1,4 +1,4 @@
-//! The ticks of one or more collections: the timers of threads, and the hook on allocation.
+//! The request of a session for ticks: of the timers of threads, and of the hook on allocation.
 
 use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::registry::ThreadLife;
@@ -17,9 +17,9 @@ use crate::vm::threads::RubyThread;
 
 /// The ticks that one session requests, for its own collection and for its slices.
 #[derive(Debug)]
-pub(crate) struct Ticks {
-    /// The collection that has all of these ticks, and that ends them. Slices are other collections, with
-    /// parts of them.
+pub(crate) struct TickRequest {
+    /// The session, whose collection gets all of these ticks. Slices are other collections, which get some of
+    /// them.
     pub(super) id: SessionId,
     /// The threads that tick; `None` means all.
     pub(crate) threads: Option<Vec<ThreadId>>,
@@ -39,7 +39,7 @@ pub(crate) struct Ticks {
     /// The number of sampled objects that did not fit into the table of live ones.
     pub(super) untracked: u64,
     pub(crate) paused: bool,
-    /// True if there are samples in slices alone.
+    /// True if only slices have samples.
     pub(super) is_sliced: bool,
     /// True if the ticks end with the last slice, and get no more slices.
     pub(super) ends_with_slices: bool,
@@ -49,7 +49,7 @@ pub(crate) struct Ticks {
     pub(super) given_up: Option<&'static str>,
 }
 
-impl Ticks {
+impl TickRequest {
     /// Returns the timers that are needed while the ticks are not paused.
     pub(super) fn demand(&self, governor: &Governor) -> Demand<'_> {
         let Self { measures, threads, .. } = self;
