@@ -81,11 +81,34 @@ impl Origin {
     }
 }
 
-/// Directories and files of the profiler whose functions may have any name.
-const PROFILERS: [&str; 4] = [
-    "/lib/profiler/process/",
-    "/lib/profiler/autoload/",
-    "/lib/profiler/middleware/",
+/// The file of the profiler that redefines methods of Ruby, so that its functions have their names.
+const REDEFINING: &str = "/lib/profiler/process/interop.rb";
+/// Files of the profiler that are loaded while a session runs. Functions that load code have no name of their
+/// own, and an app may have a directory `lib/profiler/`, too.
+const LOADED: [&str; 24] = [
+    "/lib/profiler/autoload.rb",
+    "/lib/profiler/autoload/claim.rb",
+    "/lib/profiler/autoload/recording.rb",
+    "/lib/profiler/autoload/settings.rb",
+    "/lib/profiler/middleware/body.rb",
+    "/lib/profiler/middleware/hijack.rb",
+    "/lib/profiler/middleware/index.rb",
+    "/lib/profiler/middleware/index/page.rb",
+    "/lib/profiler/middleware/notice.rb",
+    "/lib/profiler/middleware/on_demand.rb",
+    "/lib/profiler/middleware/path_pattern.rb",
+    "/lib/profiler/middleware/request_parser.rb",
+    "/lib/profiler/middleware/route.rb",
+    "/lib/profiler/middleware/shown.rb",
+    "/lib/profiler/process/callback.rb",
+    "/lib/profiler/process/clock.rb",
+    "/lib/profiler/process/eager.rb",
+    "/lib/profiler/process/ends.rb",
+    "/lib/profiler/process/interop.rb",
+    "/lib/profiler/process/losses.rb",
+    "/lib/profiler/process/own_socket.rb",
+    "/lib/profiler/process/signal_name.rb",
+    "/lib/profiler/process/unix_address.rb",
     "/lib/profiler/background_thread.rb",
 ];
 
@@ -95,8 +118,9 @@ pub(super) fn is_profiler_code(function: &Function) -> bool {
     let path = &function.path;
     // A path may be relative to the directory of the app.
     let is_in = |it: &str| path.contains(it) || path.starts_with(it.trim_start_matches('/'));
-    if PROFILERS.into_iter().any(is_in) {
-        return true; // these files redefine methods of Ruby
+    let is_file = |it: &str| path.ends_with(it) || path == it.trim_start_matches('/');
+    if is_file(REDEFINING) {
+        return true;
     }
     let is_c = function.kind() == Kind::Cfunc;
     let in_library =
@@ -109,7 +133,7 @@ pub(super) fn is_profiler_code(function: &Function) -> bool {
     let of_module = name.strip_prefix("<module:Profiler").or_else(|| name.strip_prefix("Profiler"));
     of_module.is_some_and(is_own)
         || path.starts_with("gem:profiler/")
-        || (name.starts_with('<') && path.contains("/lib/profiler/autoload.rb"))
+        || ((name.starts_with('<') || name == "singleton class") && LOADED.into_iter().any(is_file))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -155,6 +179,8 @@ mod tests {
             ("Profiler.run", "/src/profiler/lib/profiler.rb"),
             ("<module:Profiler>", "/src/profiler/lib/profiler/session.rb"),
             ("<top (required)>", "/src/profiler/lib/profiler/autoload.rb"),
+            ("<top (required)>", "lib/profiler/process/ends.rb"),
+            ("block in <class:Middleware>", "/src/profiler/lib/profiler/middleware/body.rb"),
             ("IO.popen", "/src/profiler/lib/profiler/process/interop.rb"),
             ("Profiler::Session#stop", "lib/profiler/session.rb"),
             ("IO.popen", "lib/profiler/process/interop.rb"),
@@ -166,8 +192,33 @@ mod tests {
             ("Profiler::Score#add", "/srv/app/models/profiler/score.rb"),
             ("Risk#rate", "/srv/app/lib/profiler/risk.rb"),
             ("ProfilerReport#rows", "/srv/app/lib/profiler/report.rb"),
+            ("Worker#run", "/srv/app/lib/profiler/process/worker.rb"),
+            ("<top (required)>", "/srv/app/lib/profiler/process/worker.rb"),
+            ("Risk::Clock#now", "/srv/app/lib/profiler/process/clock.rb"),
+            ("Risk::Body#each", "lib/profiler/middleware/body.rb"),
         ] {
             assert_eq!(origin(name, path), Origin::App, "{name} {path}");
         }
+    }
+
+    #[test]
+    fn all_files_that_load_late_are_known() {
+        fn list(directory: &std::path::Path, found: &mut Vec<String>) {
+            for entry in std::fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    list(&path, found);
+                } else if let Some((_, inside)) = path.to_str().unwrap().rsplit_once("/lib/profiler/") {
+                    found.push(format!("/lib/profiler/{inside}"));
+                }
+            }
+        }
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lib/profiler");
+        let mut found = Vec::new();
+        for directory in ["autoload", "process", "middleware"] {
+            list(&root.join(directory), &mut found);
+        }
+        found.retain(|file| !LOADED.contains(&file.as_str()));
+        assert_eq!(found, Vec::<String>::new());
     }
 }
