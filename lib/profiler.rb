@@ -172,14 +172,14 @@ module Profiler
     # @raise [ArgumentError] for another name
     def marker(name)
       started_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
-      unless name.is_a?(String) || name.is_a?(Symbol)
-        raise ArgumentError, "#{name.inspect} is not the name of a marker (allowed: a String or a Symbol)"
+      unless String === name || Symbol === name
+        raise ArgumentError, "#{AnyObject.text(name)} is not the name of a marker (allowed: a String or a Symbol)"
       end
 
       begin
         yield if block_given?
       ensure
-        Native.mark(name.to_s, block_given? ? started_ns : INSTANT) if defined?(Session)
+        Native.mark(Symbol === name ? name.name : name, block_given? ? started_ns : INSTANT) if defined?(Session)
       end
     end
 
@@ -201,7 +201,7 @@ module Profiler
       # An exception from outside may arrive after enter has finished, so leave runs in any case.
       before = Labels.current
       begin
-        Labels.enter(before, Hash === labels ? labels.merge(more) : labels || more)
+        Labels.enter(before, labels.equal?(nil) ? more : Hash === labels ? { **labels, **more } : labels)
         yield
       ensure
         Labels.leave(before)

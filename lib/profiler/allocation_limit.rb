@@ -13,10 +13,10 @@ module Profiler
     attr_reader :found
 
     def initialize(limit, unit: :objects, of: nil, warm_up: 0)
-      unless limit.is_a?(Integer) && !limit.negative?
-        raise ArgumentError, "#{limit.inspect} is not a limit for objects (allowed: an Integer of 0 or more)"
+      unless Integer === limit && !limit.negative?
+        raise ArgumentError, "#{AnyObject.text(limit)} is not a limit for objects (allowed: an Integer of 0 or more)"
       end
-      raise ArgumentError, "unit: #{unit.inspect} is not a unit (allowed: :objects, :bytes)" unless UNITS.include?(unit)
+      raise ArgumentError, "unit: #{AnyObject.text(unit)} is not a unit (allowed: :objects, :bytes)" unless UNITS.include?(unit)
 
       @limit = limit
       @unit = unit

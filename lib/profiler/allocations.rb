@@ -52,8 +52,8 @@ module Profiler
       # @raise [ArgumentError] for a module, which has no instances
       # @api private
       def name_of(klass)
-        return Native.class_name(klass) if klass.is_a?(Class)
-        raise ArgumentError, "#{klass.inspect} is a module, and has no objects of its own (allowed: a class, or its name)" if klass.is_a?(Module)
+        return Native.class_name(klass) if Class === klass
+        raise ArgumentError, "#{AnyObject.text(klass)} is not a class with objects of its own (allowed: a class, or its name)" unless String === klass || Symbol === klass
 
         klass.to_s
       end
@@ -62,7 +62,7 @@ module Profiler
       # @raise [ArgumentError]
       # @api private
       def check_warm_up(rounds)
-        raise ArgumentError, "warm_up: #{rounds.inspect} is not an Integer of 0 or more" unless rounds.is_a?(Integer) && !rounds.negative?
+        raise ArgumentError, "warm_up: #{AnyObject.text(rounds)} is not an Integer of 0 or more" unless Integer === rounds && !rounds.negative?
       end
 
       private

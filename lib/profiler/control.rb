@@ -32,7 +32,7 @@ module Profiler
       # @api private
       # @see Profiler.control
       def start(directory, dump_signal)
-        signal = dump_signal && Signal.list.fetch(SignalName.of(dump_signal.to_s))
+        signal = dump_signal && Signal.list.fetch(SignalName.of(AnyObject.word("dump_signal", dump_signal)))
         LOCK.synchronize do
           current&.dump_at(signal) if signal
           current || begin

@@ -11,10 +11,13 @@ module Profiler
 
   # Runs a block repeatedly and finds what each round leaves behind.
   module Leaks
+    MAX_ROUNDS = 1_000_000
+    private_constant :MAX_ROUNDS
+
     class << self
       # @api private
       def find(rounds, warm_up, every)
-        raise ArgumentError, "rounds: #{rounds.inspect} is not an Integer of 2 or more" unless rounds.is_a?(Integer) && rounds >= 2
+        raise ArgumentError, "rounds: #{AnyObject.text(rounds)} is not an Integer from 2 to #{MAX_ROUNDS}" unless Integer === rounds && rounds.between?(2, MAX_ROUNDS)
 
         Allocations.check_warm_up(warm_up)
         warm_up.times { yield }

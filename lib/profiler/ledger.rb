@@ -16,9 +16,9 @@ module Profiler
       # @api private
       def take(owners, force, why = nil)
         [[:owners, owners], [:force, force]].each do |name, value|
-          raise ArgumentError, "#{name}: #{value.inspect} is not allowed (allowed: true, false)" unless [true, false].include?(value)
+          raise ArgumentError, "#{name}: #{AnyObject.text(value)} is not allowed (allowed: true, false)" unless [true, false].include?(value)
         end
-        return new(Native.ledger(owners, force, nil).first) if why.nil?
+        return new(Native.ledger(owners, force, nil).first) if why.equal?(nil)
 
         json, paths = Native.ledger(true, force, [why, classes(why)])
         new(with_names(json, paths))
@@ -38,7 +38,7 @@ module Profiler
 
       # Returns the classes of that name. Code that was reloaded leaves several.
       def classes(why)
-        raise ArgumentError, "why: #{why.inspect} is not allowed (allowed: the name of a class, or \"*\")" unless why.is_a?(String)
+        raise ArgumentError, "why: #{AnyObject.text(why)} is not allowed (allowed: the name of a class, or \"*\")" unless String === why
         return [] if why == "*"
 
         found = ObjectSpace.each_object(Class).select { |it| Edges::NAME.bind_call(it) == why }

@@ -120,12 +120,12 @@ module Profiler
       private
 
       def check(limit, max_overhead)
-        unless limit.nil? || (limit.is_a?(Integer) && limit.between?(1, (1 << 62)))
-          raise ArgumentError, "limit: #{limit.inspect} is not a number of calls (allowed: an Integer from 1 on, or nil)"
+        unless limit.equal?(nil) || (Integer === limit && limit.between?(1, (1 << 62)))
+          raise ArgumentError, "limit: #{AnyObject.text(limit)} is not a number of calls (allowed: an Integer from 1 on, or nil)"
         end
-        return if max_overhead.is_a?(Numeric) && max_overhead.real? && SHARES.cover?(max_overhead)
+        return if Numeric === max_overhead && max_overhead.real? && SHARES.cover?(max_overhead)
 
-        raise ArgumentError, "max_overhead: #{max_overhead.inspect} is not a share of a core (allowed: #{SHARES.begin} to #{SHARES.end})"
+        raise ArgumentError, "max_overhead: #{AnyObject.text(max_overhead)} is not a share of a core (allowed: #{SHARES.begin} to #{SHARES.end})"
       end
     end
 
@@ -194,8 +194,8 @@ module Profiler
     #   has ended
     # @raise [ArgumentError] for any other number
     def percentiles(*percents)
-      wrong = percents.find { |percent| !percent.is_a?(Numeric) || !percent.real? || !percent.between?(0, 100) }
-      raise ArgumentError, "#{wrong.inspect} is not a percentage (allowed: 0 to 100)" if wrong
+      wrong = percents.index { |percent| !(Numeric === percent) || !percent.real? || !percent.between?(0, 100) }
+      raise ArgumentError, "#{AnyObject.text(percents[wrong])} is not a percentage (allowed: 0 to 100)" if wrong
 
       @tracer._percentiles(percents.map(&:to_f))
     end

@@ -25,8 +25,8 @@ module Profiler
     # @param bearer [Boolean] whether the token may also come as <tt>Authorization: Bearer</tt>
     # @raise [ArgumentError]
     def initialize(permit, token, bearer: false)
-      raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
-      unless token.nil? || (token.is_a?(String) && token.bytesize >= MIN_TOKEN_BYTES)
+      raise ArgumentError, "permit: #{AnyObject.text(permit)} does not respond to call" unless permit.equal?(nil) || AnyObject.can?(permit, :call)
+      unless token.equal?(nil) || (String === token && token.bytesize >= MIN_TOKEN_BYTES)
         raise ArgumentError, "token: is not a String of #{MIN_TOKEN_BYTES} bytes or more" # the message does not print the token
       end
 
@@ -66,7 +66,7 @@ module Profiler
       return self.class.development? && local?(env) unless @permit || @digest
       return false if @digest && !token?(env)
 
-      @permit.nil? || Untraced.read(env) { @permit.call(env) }
+      @permit.equal?(nil) || Untraced.read(env) { @permit.call(env) }
     end
 
     def local?(env)

@@ -82,7 +82,7 @@ module Profiler
                    dimensions: %w[endpoint job])
       positive("concurrency", concurrency)
       positive("most_seconds", most_seconds)
-      raise ArgumentError, "at: #{at.inspect} is not a path (allowed: for example /debug/pprof)" unless at.is_a?(String) && at.match?(%r{\A(?:/[^/]+)+\z})
+      raise ArgumentError, "at: #{AnyObject.text(at)} is not a path (allowed: for example /debug/pprof)" unless String === at && at.encoding.ascii_compatible? && at.match?(%r{\A(?:/[^/]+)+\z})
 
       @timed = { frequency: frequency, max_overhead: max_overhead }.compact
       Session.check(mode: :cpu, **@timed) if defined?(Session)
@@ -91,7 +91,7 @@ module Profiler
       @permission = Permission.new(permit, token, bearer: true)
       @checks_origin = token.nil?
       @most_seconds = most_seconds
-      @dimensions = dimensions.map(&:to_s)
+      @dimensions = AnyObject.words("dimensions", dimensions)
       @sessions = Sessions.new(concurrency)
       @losses = Losses.new("a request for a profile failed")
       # Everything is loaded now, because loading during a request could be interrupted halfway.
@@ -217,7 +217,7 @@ module Profiler
     end
 
     def positive(name, value)
-      raise ArgumentError, "#{name}: #{value.inspect} is not a positive Integer" unless value.is_a?(Integer) && value.positive?
+      raise ArgumentError, "#{name}: #{AnyObject.text(value)} is not a positive Integer" unless Integer === value && value.positive?
     end
   end
 end

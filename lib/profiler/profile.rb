@@ -36,10 +36,7 @@ module Profiler
     def self.merge(*profiles)
       raise ArgumentError, "no profile to merge" if profiles.empty?
 
-      profiles.each do |profile|
-        raise ArgumentError, "cannot merge #{profile.class}: it is not a Profiler::Profile" unless profile.is_a?(Profile)
-      end
-      _merge(profiles)
+      _merge(Analysis.profiles(profiles))
     end
 
     # Adds up this profile and others; see {Profile.merge}.
@@ -59,7 +56,7 @@ module Profiler
     # @param roots [Array<String>] directories
     # @return [Profile] a new one
     def trim_path(*roots)
-      _trim_path(roots.map { |root| FileName.absolute(root) })
+      _trim_path(roots.map { |root| FileName.absolute(FileName.of(root)) })
     end
 
     # Replaces the names of the app, of its gems, threads, labels and markers by numbers, so that the profile can be sent to
@@ -102,7 +99,7 @@ module Profiler
     # @raise [SystemCallError] if it cannot be written
     # @raise [ArgumentError] if +before+ lacks the sample type
     def view(title: nil, before: nil)
-      before ? Browser.show_bytes(Native.diff_page(Array(before), [self], { title: title })) : Browser.show(self, title: title)
+      before ? Browser.show_bytes(Native.diff_page(Analysis.profiles(before), [self], { title: title && AnyObject.word("title", title) })) : Browser.show(self, title: title)
     end
 
     # Encodes the profile as the bytes of a file.
@@ -120,8 +117,9 @@ module Profiler
     # @raise [ArgumentError] if the format is not known, or does not support an option
     # @raise [FormatError] see {#save}
     def dump(format, source: false, **options)
-      bytes = _write(format.to_s, format_options(**options))
-      return bytes unless format.to_s == "html"
+      format = AnyObject.word("format", format)
+      bytes = _write(format, format_options(**options))
+      return bytes unless format == "html"
 
       with_editor(source ? with_sources(bytes) : bytes)
     end
@@ -166,8 +164,8 @@ module Profiler
     def report(limit: 30, sort: :self, color: false, by: nil, type: nil, width: nil, idle: false)
       raise ArgumentError, "by: and sort: :total cannot be combined: a value has only one sum" if by && sort == :total
 
-      shown = idle || (type || Native.default_type(self)).to_s != "wall" ? self : without_idle
-      shown.__send__(:_report, { limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by&.to_s, width: width, **typed(type) })
+      shown = idle || (type ? AnyObject.word("type", type) : Native.default_type(self)) != "wall" ? self : without_idle
+      shown.__send__(:_report, { limit: checked_limit(limit), sort_total: Profile.by_total?(sort), color: color ? true : false, by: by && AnyObject.word("by", by), width: Analysis.width(width), **typed(type) })
     end
 
     # Returns what stands out, in words: at most six facts, the most important first. Shares do not include waits of idle
@@ -196,7 +194,7 @@ module Profiler
     # @param before [Profile] with mode +:heap+
     # @return [Array<Growth>] the most bytes first
     def growth(before)
-      Leaks.between(before, self)
+      Leaks.between(Analysis.profiles([before]).first, self)
     end
 
     # Groups the weight by the values of a label, the heaviest first, each with its heaviest function.
@@ -209,7 +207,7 @@ module Profiler
     #   nanoseconds.
     # @raise [ArgumentError] if neither samples nor requests have the label; the message lists the existing ones
     def by(label, limit: 30, type: nil)
-      _by(label.to_s, checked_limit(limit), typed(type)).map do |value, weight, heaviest, (count, mean, largest)|
+      _by(AnyObject.word("label", label), checked_limit(limit), typed(type)).map do |value, weight, heaviest, (count, mean, largest)|
         { value: value, weight: weight, heaviest: heaviest && %i[name path first_line self].zip(heaviest).to_h,
           count: count, mean: mean, largest: largest }
       end
@@ -296,8 +294,8 @@ module Profiler
     #   weight, +"moved"+ if only its share went that way, otherwise +"same"+
     # @raise [ArgumentError] if a side is empty or lacks the type
     def self.diff(before, after, type: nil, sort: :self, absolute: false, tolerance: 0.0)
-      options = { type: type&.to_s, total: by_total?(sort), absolute: absolute ? true : false, tolerance: Float(tolerance) }
-      Analysis.diff(Array(before), Array(after), options)
+      options = { type: type && AnyObject.word("type", type), total: by_total?(sort), absolute: absolute ? true : false, tolerance: Analysis.tolerance(tolerance) }
+      Analysis.diff(Analysis.profiles(before), Analysis.profiles(after), options)
     end
 
     # Compares this profile with a later one; see {Profile.diff}.
@@ -357,7 +355,7 @@ module Profiler
     def self.by_total?(sort)
       return sort == :total if %i[self total].include?(sort)
 
-      raise ArgumentError, "sort: #{sort.inspect} is not an order (allowed: :self, :total)"
+      raise ArgumentError, "sort: #{AnyObject.text(sort)} is not an order (allowed: :self, :total)"
     end
 
     # @api private
@@ -369,7 +367,7 @@ module Profiler
     private
 
     def format_options(type: nil, style: nil, title: nil, limit: nil)
-      { **typed(type), style: style&.to_s, title: title, limit: limit && checked_limit(limit) }
+      { **typed(type), style: style && AnyObject.word("style", style), title: title && AnyObject.word("title", title), limit: limit && checked_limit(limit) }
     end
 
     def with_editor(page)
@@ -386,13 +384,13 @@ module Profiler
     end
 
     def checked_limit(limit)
-      return [limit, MAX_ROWS].min if limit.is_a?(Integer) && !limit.negative?
+      return [limit, MAX_ROWS].min if Integer === limit && !limit.negative?
 
-      raise ArgumentError, "limit: #{limit.inspect} is not an Integer of 0 (all) or more"
+      raise ArgumentError, "limit: #{AnyObject.text(limit)} is not an Integer of 0 (all) or more"
     end
 
     def typed(type)
-      { type: type&.to_s }
+      { type: type && AnyObject.word("type", type) }
     end
   end
 end

@@ -14,7 +14,9 @@ module Profiler
     @running = {}.compare_by_identity
 
     BACKTRACE = Thread.instance_method(:backtrace)
-    private_constant :BACKTRACE
+    # Modes that count no objects.
+    TIMES = %i[cpu wall].freeze
+    private_constant :BACKTRACE, :TIMES
 
     class << self
       # Starts a session. {Profiler.start} does this and remembers it for {Profiler.stop}.
@@ -92,10 +94,10 @@ module Profiler
 
       # Prepares what the options need.
       def prepare(options)
-        mode = options[:mode] || :cpu
-        Interop.watch_objects unless mode == :cpu || (Array(mode) - %i[cpu wall]).empty?
+        mode = options[:mode]
+        Interop.watch_objects unless AnyObject.list(mode).all? { |it| TIMES.include?(it) }
         threads = options[:threads]
-        wait_until_started(threads) unless threads.nil? || threads.is_a?(Symbol)
+        wait_until_started(threads) if Thread === threads || Array === threads
       end
 
       # Waits until the threads have run once. Only then does a new thread have an id and a stack.

@@ -35,7 +35,7 @@ module Profiler
       # @return [Class]
       # @raise [ArgumentError]
       def with(permit: nil, profiles: false, **options)
-        raise ArgumentError, "permit: #{permit.inspect} does not respond to call" unless permit.nil? || permit.respond_to?(:call)
+        raise ArgumentError, "permit: #{AnyObject.text(permit)} does not respond to call" unless permit.equal?(nil) || AnyObject.can?(permit, :call)
 
         policy = Recording::Policy.new(**options)
         for_web = Profiles.new(**options.except(:sample_rate, :slower_than, :out, :format, :keep)) if profiles
@@ -88,7 +88,7 @@ module Profiler
 
     def permitted?(job)
       permit = self.class.permit
-      permit.nil? || Callback.call(self.class.refusals) { permit.call(job) }
+      permit.equal?(nil) || Callback.call(self.class.refusals) { permit.call(job) }
     end
 
     # Returns whether Active Job counts the job.

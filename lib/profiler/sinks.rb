@@ -23,16 +23,16 @@ module Profiler
       # @return [Array<Plain, Engine>]
       # @raise [ArgumentError] for anything else
       def of(to)
-        (to.is_a?(Array) ? to : [to]).map { |it| one(it) }
+        (Array === to ? to : [to]).map { |it| one(it) }
       end
 
       private
 
       def one(it)
-        named = NAMED[it.to_s] if it.is_a?(String) || it.is_a?(Symbol)
+        named = NAMED[it.to_s] if String === it || Symbol === it
         return Profiler.const_get(named).new if named
-        return it if it.is_a?(Engine)
-        return Plain.new(it) if it.is_a?(Directory) || it.respond_to?(:call)
+        return it if Engine === it
+        return Plain.new(it) if Directory === it || AnyObject.can?(it, :call)
 
         raise ArgumentError, "to: #{Endpoint.harmless(it)} is not a sink (allowed: #{NAMED.keys.join(", ")}, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what " \
                              "responds to call)"

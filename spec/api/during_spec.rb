@@ -44,7 +44,7 @@ RSpec.describe "Profile#filter with during:" do
     expect(errors).to match([
       'ArgumentError: no marker matches "export" (there are "import")', 'ArgumentError: no marker matches /x/ (there are "import")',
       "ArgumentError: over: is for markers, so it needs during:", /\AArgumentError: no marker that matches \/imp\/ took longer than 60\.0 s \(the longest took [\d.]+ ms\)\z/,
-      "ArgumentError: 5 is not a pattern (allowed: Regexp, String)", 'ArgumentError: over: "1s" is not a duration (allowed: seconds from 0 on)',
+      "ArgumentError: 5 is not a pattern (allowed: Regexp, String)", 'ArgumentError: over: "1s" is not a duration (allowed: seconds from 0 to 1000000000)',
       "ArgumentError: during: the profile has no timeline (record with --timeline or timeline: true)"
     ])
     shop = File.expand_path("../fixtures/shop.pb.gz", __dir__)

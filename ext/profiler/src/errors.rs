@@ -6,7 +6,7 @@ use std::fmt::Display;
 use magnus::{prelude::*, Error, ExceptionClass, Ruby, Value};
 use profiler_core::error::Error as CoreError;
 
-use crate::vm::door::inspect;
+use crate::vm::describe::describe;
 use crate::vm::exceptions::{class_of_error, error, exception, with_variable};
 
 /// A piece of what is wrong with an option. Each interface spells the pieces in its own way: Ruby as
@@ -92,17 +92,17 @@ impl Fault<'_> {
     }
 
     fn exception(self, ruby: &Ruby, class: ExceptionClass) -> Error {
-        match self.message() {
+        match self.message(ruby) {
             Ok(message) => self.keep_in(ruby, exception(class, &message)),
             Err(arrived) => arrived,
         }
     }
 
-    fn message(self) -> Result<String, Error> {
+    fn message(self, ruby: &Ruby) -> Result<String, Error> {
         let mut message = format!("{}:", self.option);
         if let Some(value) = self.value {
             message.push(' ');
-            message.push_str(&inspect(value)?);
+            message.push_str(&describe(ruby, value)?);
         }
         self.pieces.iter().for_each(|piece| piece.spell(&mut message));
         Ok(message)
@@ -133,10 +133,10 @@ pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
     }
 }
 
-/// Returns the exception for a wrong value from the user; `message` receives the result of `inspect`. An
+/// Returns the exception for a wrong value from the user; `message` receives its description. An
 /// exception that is delivered meanwhile is returned instead.
 pub(crate) fn wrong_value(ruby: &Ruby, value: Value, message: impl FnOnce(String) -> String) -> Error {
-    match inspect(value) {
+    match describe(ruby, value) {
         Ok(shown) => argument_error(ruby, message(shown)),
         Err(arrived) => arrived,
     }

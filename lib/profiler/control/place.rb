@@ -18,9 +18,9 @@ module Profiler
         # @return [Place]
         # @raise [ArgumentError] if +directory+ is not a path
         def own(directory = nil)
-          directory = directory.to_path if directory.respond_to?(:to_path)
-          unless directory.nil? || (directory.is_a?(String) && !directory.empty? && !directory.include?("\0"))
-            raise ArgumentError, "directory: #{directory.inspect} is not a path"
+          directory = directory.to_path if AnyObject.can?(directory, :to_path)
+          unless directory.equal?(nil) || (String === directory && directory.encoding.ascii_compatible? && !directory.empty? && !directory.include?("\0"))
+            raise ArgumentError, "directory: #{AnyObject.text(directory)} is not a path"
           end
 
           new(FileName.absolute(directory || of(Process.euid).first), Process.euid)

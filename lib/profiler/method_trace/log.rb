@@ -123,7 +123,7 @@ module Profiler
       def flag(name, value)
         return value if true.equal?(value) || false.equal?(value)
 
-        raise ArgumentError, "#{name}: #{value.inspect} is not allowed (allowed: true, false)"
+        raise ArgumentError, "#{name}: #{AnyObject.text(value)} is not allowed (allowed: true, false)"
       end
 
       def flight
@@ -131,15 +131,15 @@ module Profiler
       end
 
       def names(show)
-        unless show.is_a?(Array) && show.all? { |name| name.is_a?(String) || name.is_a?(Symbol) }
-          raise ArgumentError, "show: #{show.inspect} is not a list of names (allowed: an Array of Strings or Symbols)"
+        unless Array === show && show.all? { |name| String === name || Symbol === name }
+          raise ArgumentError, "show: #{AnyObject.text(show)} is not a list of names (allowed: an Array of Strings or Symbols)"
         end
 
         names = show.map(&:to_s)
         wrong = names.find { |name| !name.valid_encoding? || !name.encoding.ascii_compatible? || !NAME.match?(name) }
         return names unless wrong
 
-        raise ArgumentError, "show: #{wrong.inspect} is not a name (allowed: of arguments and variables such as id, of instance variables such as @id, and #{RESULT})"
+        raise ArgumentError, "show: #{AnyObject.text(wrong)} is not a name (allowed: of arguments and variables such as id, of instance variables such as @id, and #{RESULT})"
       end
 
       def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)

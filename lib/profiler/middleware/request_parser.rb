@@ -19,7 +19,7 @@ module Profiler
 
       # @param parameter [String, nil] of the query; nil: only the header counts
       def initialize(parameter)
-        @prefix = "#{parameter}=".b if parameter
+        @prefix = "#{AnyObject.word("parameter", parameter)}=".b if parameter
       end
 
       # Finds the options of a request cheaply, without parsing them. Returns nil if there are none.

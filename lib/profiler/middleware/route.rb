@@ -18,7 +18,7 @@ module Profiler
 
       # @param route [#call, nil] called with the env; returns the route; by default that of Rails, Sinatra or Grape
       def initialize(route)
-        raise ArgumentError, "route: #{route.inspect} does not respond to call" unless route.nil? || route.respond_to?(:call)
+        raise ArgumentError, "route: #{AnyObject.text(route)} does not respond to call" unless route.equal?(nil) || AnyObject.can?(route, :call)
 
         @route = route
         @losses = Losses.new("a request has no endpoint")

@@ -32,8 +32,8 @@ module Profiler
       # @see Profiler.continuous
       def start(sinks, period, options)
         period ||= sinks.any?(Sinks::Engine) ? WINDOW : PERIOD
-        unless period.is_a?(Numeric) && PERIODS.cover?(period)
-          raise ArgumentError, "period: #{period.inspect} is not a number of seconds from #{PERIODS.begin} to #{PERIODS.end}"
+        unless Numeric === period && PERIODS.cover?(period)
+          raise ArgumentError, "period: #{AnyObject.text(period)} is not a number of seconds from #{PERIODS.begin} to #{PERIODS.end}"
         end
 
         options = { spans: true }.merge(options) if sinks.any?(Sinks::Engine)

@@ -18,8 +18,8 @@ module Profiler
       #
       # @param options [Hash] as for {Profiler.start}
       def self.wanted?(options)
-        modes = Array(options[:mode])
-        !options[:max_overhead].nil? && modes.include?(:allocations) && !modes.include?(:heap)
+        modes = AnyObject.list(options[:mode])
+        !options[:max_overhead].equal?(nil) && modes.include?(:allocations) && !modes.include?(:heap)
       end
 
       # @param share [Float] the largest overhead

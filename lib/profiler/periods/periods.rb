@@ -47,9 +47,9 @@ module Profiler
 
     # @param options [Hash] as for {Profiler.start}
     def self.with_defaults(options)
-      modes = Array(options[:mode] || MODES)
+      modes = AnyObject.list(options[:mode] || MODES)
       own = { mode: MODES }
-      if (modes & %i[cpu wall]).any? && !options[:interval]
+      if modes.any? { |it| %i[cpu wall].include?(it) } && !options[:interval]
         own[:frequency] = FREQUENCY
         # An explicit nil is none.
         own[:max_overhead] = MAX_OVERHEAD if !modes.include?(:heap) && !options[:frequency] && !options.key?(:max_overhead)

@@ -18,9 +18,9 @@ module Profiler
         # @yieldreturn [Object] the result; nil if Warden's +throw+ ends the block
         def read(env)
           before = env.select { |key, _value| about?(key) }
-          before.each { |key, value| env[key] = copy(value) if value.is_a?(Hash) || (value && COPIED.include?(key)) }
+          before.each { |key, value| env[key] = copy(value) if Hash === value || (value && COPIED.include?(key)) }
           warden = env[WARDEN]
-          env[WARDEN] = warden.class.new(env, warden.manager) if warden.respond_to?(:manager)
+          env[WARDEN] = warden.class.new(env, warden.manager) if AnyObject.can?(warden, :manager)
           catch(:warden) { return yield }
           nil
         ensure

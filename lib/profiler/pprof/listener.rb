@@ -52,9 +52,9 @@ module Profiler
         private
 
         def place_of(address)
-          text = address.respond_to?(:to_path) ? address.to_path : address
-          form = [UnixAddress, TcpAddress].find { |it| it.match?(text) } if text.is_a?(String)
-          form&.new(text) or raise ArgumentError, "address: #{address.inspect} is not an address (allowed: for example 127.0.0.1:6060 or /run/app/pprof-%p.sock)"
+          text = AnyObject.can?(address, :to_path) ? address.to_path : address
+          form = [UnixAddress, TcpAddress].find { |it| it.match?(text) } if String === text && text.encoding.ascii_compatible?
+          form&.new(text) or raise ArgumentError, "address: #{AnyObject.text(address)} is not an address (allowed: for example 127.0.0.1:6060 or /run/app/pprof-%p.sock)"
         end
       end
 

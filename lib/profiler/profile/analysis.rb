@@ -8,7 +8,10 @@ module Profiler
     module Analysis
       CHANGE = %i[name path first_line before after samples chance significant verdict weight_before weight_after slower].freeze
       FUNCTION = %i[name path first_line].freeze
-      private_constant :CHANGE, :FUNCTION
+      # The largest width of a table in columns, and the longest marker in seconds.
+      MAX_WIDTH = 10_000
+      MAX_SECONDS = 1_000_000_000
+      private_constant :CHANGE, :FUNCTION, :MAX_WIDTH, :MAX_SECONDS
 
       class << self
         # Implements {Profile#filter}.
@@ -80,6 +83,33 @@ module Profiler
           found
         end
 
+        # Checks the values of arguments.
+        #
+        # @param objects [Object] a profile, or an Array of some
+        # @return [Array<Profile>]
+        # @raise [ArgumentError]
+        def profiles(objects)
+          AnyObject.list(objects).each do |object|
+            raise ArgumentError, "#{AnyObject.text(object)} is not a Profiler::Profile" unless Profile === object
+          end
+        end
+
+        # @return [Float]
+        # @raise [ArgumentError]
+        def tolerance(value)
+          return value.to_f if Numeric === value && value.real? && value.finite?
+
+          raise ArgumentError, "tolerance: #{AnyObject.text(value)} is not a share such as 0.05"
+        end
+
+        # @return [Integer, nil]
+        # @raise [ArgumentError]
+        def width(value)
+          return value if value.equal?(nil) || (Integer === value && value.between?(0, MAX_WIDTH))
+
+          raise ArgumentError, "width: #{AnyObject.text(value)} is not a number of columns (allowed: 0 to #{MAX_WIDTH})"
+        end
+
         private
 
         def named(function)
@@ -88,7 +118,7 @@ module Profiler
 
         def threads_like(profile, pattern)
           threads = Native.threads(profile)
-          by = pattern.is_a?(Integer) ? nil : pattern_of(pattern)
+          by = Integer === pattern ? nil : pattern_of(pattern)
           found = threads.each_with_index.select { |(id, name), _| by ? name.match?(by) : id == pattern }.map(&:last)
           return found if found.any?
 
@@ -107,8 +137,8 @@ module Profiler
         # Returns the places of the markers that match and took longer than +over+ seconds.
         def markers_like(profile, pattern, over)
           raise ArgumentError, "over: is for markers, so it needs during:" unless pattern
-          unless over.nil? || (over.is_a?(Numeric) && over.real? && over >= 0)
-            raise ArgumentError, "over: #{over.inspect} is not a duration (allowed: seconds from 0 on)"
+          unless over.equal?(nil) || (Numeric === over && over.real? && over.finite? && over.between?(0, MAX_SECONDS))
+            raise ArgumentError, "over: #{AnyObject.text(over)} is not a duration (allowed: seconds from 0 to #{MAX_SECONDS})"
           end
           raise ArgumentError, "during: the profile has no timeline (record with --timeline or timeline: true)" unless profile.timeline
 
@@ -133,10 +163,11 @@ module Profiler
         end
 
         def pattern_of(pattern)
-          return pattern if pattern.is_a?(Regexp)
-          return /\A#{Regexp.escape(pattern)}\z/ if pattern.is_a?(String)
+          return pattern if Regexp === pattern
+          text = AnyObject.utf8(pattern) if String === pattern
+          return /\A#{Regexp.escape(text)}\z/ if text
 
-          raise ArgumentError, "#{pattern.inspect} is not a pattern (allowed: Regexp, String)"
+          raise ArgumentError, "#{AnyObject.text(pattern)} is not a pattern (allowed: Regexp, String)"
         end
       end
     end

@@ -121,7 +121,7 @@ module Profiler
       #
       # @api private
       def new_id
-        @store.respond_to?(:new_id) ? @store.new_id : Random.urandom(8).unpack1("H*")
+        AnyObject.can?(@store, :new_id) ? @store.new_id : Random.urandom(8).unpack1("H*")
       end
 
       # @api private
@@ -134,14 +134,14 @@ module Profiler
 
       # @api private
       def store(result)
-        @store.is_a?(Directory) ? store_in_directory(result) : Callback.call(@losses) { store_elsewhere(result) }
+        Directory === @store ? store_in_directory(result) : Callback.call(@losses) { store_elsewhere(result) }
       end
 
       # @param name [String, nil] an id; nil: the newest
       # @return [Profile, nil] nil if it does not exist, or the store cannot fetch
       # @api private
       def fetch(name)
-        return unless @store.respond_to?(:fetch)
+        return unless AnyObject.can?(@store, :fetch)
 
         # The last profile may still be on its way: a response is sent before its profile is written.
         (PATIENCE / PAUSE).round.times do
@@ -160,7 +160,7 @@ module Profiler
       # @return [Array<String>, nil] nil if the store cannot list
       # @api private
       def list
-        @store.list if @store.respond_to?(:list) && @store.respond_to?(:fetch)
+        @store.list if AnyObject.can?(@store, :list) && AnyObject.can?(@store, :fetch)
       end
 
       # Fetches a profile as {fetch} does, without waiting for one that is being stored.
@@ -192,7 +192,7 @@ module Profiler
       end
 
       def store_elsewhere(result)
-        @store.respond_to?(:store) ? result.location = @store.store(result) : @store.call(result)
+        AnyObject.can?(@store, :store) ? result.location = @store.store(result) : @store.call(result)
         result
       end
 
@@ -237,26 +237,26 @@ module Profiler
 
       # @param default [Integer, nil] the interval without an option
       def session_options(default)
-        timed = (Array(@mode) & %i[cpu wall]).any?
+        timed = AnyObject.list(@mode).any? { |it| %i[cpu wall].include?(it) }
         { mode: @mode, interval: (@interval || default if timed), threads: :current, spans: true, **@options }.compact
       end
 
       def store_for(out, format, keep)
         case out
-        when String, ->(it) { it.respond_to?(:to_path) } then Directory.new(out, format: format, keep: keep)
-        when ->(it) { it.respond_to?(:call) || it.respond_to?(:store) } then out
-        else raise ArgumentError, "out: #{out.inspect} is not a destination (allowed: a directory, an object with call or store)"
+        when String, ->(it) { AnyObject.can?(it, :to_path) } then Directory.new(out, format: format, keep: keep)
+        when ->(it) { AnyObject.can?(it, :call) || AnyObject.can?(it, :store) } then out
+        else raise ArgumentError, "out: #{AnyObject.text(out)} is not a destination (allowed: a directory, an object with call or store)"
         end
       end
 
       def number(name, value, allowed)
-        return if value.is_a?(Numeric) && value.real? && allowed.cover?(value)
+        return if Numeric === value && value.real? && allowed.cover?(value)
 
-        raise ArgumentError, "#{name}: #{value.inspect} is not a number#{allowed.end ? " from #{allowed.begin} to #{allowed.end}" : " of #{allowed.begin} or more"}"
+        raise ArgumentError, "#{name}: #{AnyObject.text(value)} is not a number#{allowed.end ? " from #{allowed.begin} to #{allowed.end}" : " of #{allowed.begin} or more"}"
       end
 
       def integer(name, value)
-        raise ArgumentError, "#{name}: #{value.inspect} is not a positive Integer" unless value.is_a?(Integer) && value.positive?
+        raise ArgumentError, "#{name}: #{AnyObject.text(value)} is not a positive Integer" unless Integer === value && value.positive?
       end
     end
   end

@@ -39,9 +39,9 @@ module Profiler
       #
       # @return [String]
       def self.harmless(given)
-        return given.inspect unless given.is_a?(String) || given.is_a?(URI)
+        return AnyObject.text(given) unless String === given || URI === given
 
-        given.to_s.valid_encoding? && given.to_s.match?(HARMLESS) ? given.to_s.inspect : "(not shown, as it may have a password in it)"
+        given.to_s.valid_encoding? && given.to_s.b.match?(HARMLESS) ? AnyObject.text(given.to_s) : "(not shown, as it may have a password in it)"
       end
 
       # @param url [String] http or https; a user and password in it become basic authentication
@@ -53,12 +53,12 @@ module Profiler
       # @param ca_file [String, nil] certificates that are trusted, in place of the system's
       # @raise [ArgumentError] for a value that is not allowed
       def initialize(url, path: "", headers: {}, basic: nil, token: nil, timeout: 10, ca_file: nil)
-        @uri = parse(url.to_s, path)
-        raise ArgumentError, "timeout: #{timeout.inspect} is not a number of seconds above 0" unless timeout.is_a?(Numeric) && timeout.positive?
+        @uri = parse(text_of(url), path)
+        raise ArgumentError, "timeout: #{AnyObject.text(timeout)} is not a number of seconds above 0" unless Numeric === timeout && timeout.real? && timeout.positive?
 
         @timeout = timeout
         @ca_file = ca_file
-        @basic = basic || credentials_of(@uri)
+        @basic = basic&.map { |text| Service.scalar("user, password", text) } || credentials_of(@uri)
         @headers = headers.to_h { |name, value| [checked(name), checked(value)] }
         @headers["Authorization"] = "Bearer #{checked(token)}" if token
       end
@@ -92,6 +92,13 @@ module Profiler
       private_constant :USER_AGENT
 
       private
+
+      # A URI of another library is a String in this way, too.
+      def text_of(url)
+        return url.to_s if URI === url
+
+        AnyObject.can?(url, :to_str) ? url.to_str : raise(ArgumentError, "url: #{Endpoint.harmless(url)} is not an http or https URL")
+      end
 
       def parse(url, path)
         uri = URI.parse(url)
@@ -132,7 +139,7 @@ module Profiler
       # Refuses line breaks, which would start a header of their own. The message does not contain the value, which may be
       # secret.
       def checked(text)
-        text = text.to_s
+        text = Service.scalar("headers", text)
         raise ArgumentError, "headers: a name or value has a line break, or is not valid text" if text.match?(/[\r\n\0]/) || !text.valid_encoding?
 
         text

@@ -21,15 +21,15 @@ module Profiler
       # @param values [Integer] of a dimension; the others become +(other)+
       # @raise [ArgumentError] for a value that is not allowed
       def initialize(endpoint, service: nil, labels: {}, dimensions: DIMENSIONS, values: VALUES)
-        raise ArgumentError, "values: #{values.inspect} is not a positive Integer" unless values.is_a?(Integer) && values.positive?
+        raise ArgumentError, "values: #{AnyObject.text(values)} is not a positive Integer" unless Integer === values && values.positive?
 
         Eager.load(Sinks)
         @endpoint = endpoint
-        @service = (service || Service.name).to_s
+        @service = service ? AnyObject.word("service", service) : Service.name
         raise ArgumentError, "service: is empty (allowed: a name that is not empty)" if @service.empty?
 
-        @labels = labels.to_h { |name, value| [name.to_s, value.to_s] }
-        @shape = { dimensions: dimensions.map(&:to_s), values: values }
+        @labels = labels.to_h { |name, value| [name.to_s, Service.scalar("labels", value)] }
+        @shape = { dimensions: AnyObject.words("dimensions", dimensions), values: values }
         begin_account
       end
 

@@ -33,9 +33,20 @@ module Profiler
         # @return [Hash{String => Object}]
         # @raise [ArgumentError]
         def hash_of(option, object)
-          raise ArgumentError, "#{option}: is #{object.class}, which is not a Hash" unless object.is_a?(Hash)
+          raise ArgumentError, "#{option}: is #{AnyObject.class_of(object)}, which is not a Hash" unless Hash === object
 
           object.transform_keys(&:to_s)
+        end
+
+        # The text of a value in such a Hash. The message does not print it.
+        #
+        # @return [String]
+        # @raise [ArgumentError] for an object that is not a single value
+        def scalar(option, value)
+          case value
+          when String, Symbol, Numeric, true, false, nil then value.to_s
+          else raise ArgumentError, "#{option}: a value is not allowed (allowed: String, Symbol, Numeric, true, false)"
+          end
         end
 
         # Returns the name of the program. A server writes more into its title, such as +puma: cluster worker 0: 4711+, which would be

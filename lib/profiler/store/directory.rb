@@ -24,13 +24,14 @@ module Profiler
     # @param keep [Integer] files; the oldest are removed
     # @raise [ArgumentError] for a value that is not allowed
     def initialize(path, format: "pb.gz", keep: 100)
-      path = path.to_path if path.respond_to?(:to_path)
-      raise ArgumentError, "out: #{path.inspect} is not the name of a directory" unless path.is_a?(String) && !path.empty?
+      path = path.to_path if AnyObject.can?(path, :to_path)
+      raise ArgumentError, "out: #{AnyObject.text(path)} is not the name of a directory" unless String === path && !path.empty?
       raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.b.split("/").include?("..")
-      raise ArgumentError, "keep: #{keep.inspect} is not a positive Integer" unless keep.is_a?(Integer) && keep.positive?
+      raise ArgumentError, "keep: #{AnyObject.text(keep)} is not a positive Integer" unless Integer === keep && keep.positive?
 
       @path = FileName.absolute(path)
-      @extension = FileName::EXTENSIONS.fetch(format.to_s, format.to_s.delete_prefix("."))
+      format = AnyObject.word("format", format)
+      @extension = FileName::EXTENSIONS.fetch(format, format.delete_prefix("."))
       @keep = keep
       Native.format_of("x.#{@extension}") if defined?(Profile) # raises for what is none
     end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../any_object"
+
 module Profiler
   # Names of the files that processes of one program write side by side.
   #
@@ -13,12 +15,13 @@ module Profiler
       #
       # @param object [String, #to_path]
       # @return [String]
-      # @raise [ArgumentError] for anything else: Ruby would take a number for a descriptor of the app, and close that
+      # @raise [ArgumentError] for anything else: Ruby would take a number for a descriptor of the app, and close that; also for text
+      #   in an encoding such as UTF-16
       def of(object)
-        path = object.respond_to?(:to_path) ? object.to_path : object
-        raise ArgumentError, "#{object.inspect} is not a path (allowed: a String, or an object with to_path)" unless path.is_a?(String)
+        path = AnyObject.can?(object, :to_path) ? object.to_path : object
+        raise ArgumentError, "#{AnyObject.text(object)} is not a path (allowed: a String, or an object with to_path)" unless String === path
 
-        path
+        demand_bytes(path)
       end
 
       # Returns the absolute path. A tilde means the home directory, as in Ruby, but only if there is one: otherwise it is part of a
@@ -26,11 +29,14 @@ module Profiler
       #
       # @param path [String]
       # @return [String]
-      # @raise [ArgumentError] for a path with a zero byte
+      # @raise [ArgumentError] for a path with a zero byte, or in an encoding such as UTF-16
       def absolute(path)
-        File.expand_path(path)
-      rescue ArgumentError
-        File.expand_path(File.join(".", path))
+        demand_bytes(path)
+        begin
+          File.expand_path(path)
+        rescue ArgumentError
+          File.expand_path(File.join(".", path))
+        end
       end
 
       # Returns the path with the process's id before its extension: +out.pb.gz+ becomes +out.42.pb.gz+.
@@ -40,6 +46,12 @@ module Profiler
       end
 
       private
+
+      def demand_bytes(path)
+        return path if path.encoding.ascii_compatible?
+
+        raise ArgumentError, "#{AnyObject.text(path)} is not a path, because its encoding is #{path.encoding}"
+      end
 
       # Returns the shortest ending that stands for the same format as the whole name: for my.app.pb.gz it is .pb.gz.
       def ending_of(path)

@@ -27,7 +27,7 @@ module Profiler
       # A path is treated as bytes, because expand_path would refuse to join two encodings.
       @path = FileName.absolute(FileName.of(path).dup.force_encoding(Encoding.find("filesystem")))
       @path = File.realdirpath(@path) if File.symlink?(@path)
-      @format = (format || Native.format_of(@path)).to_s
+      @format = format ? AnyObject.word("format", format) : Native.format_of(@path)
       Native.check_format(@format)
       raise Errno::EISDIR, @path if directory?
 

@@ -3,7 +3,7 @@
 //!
 //! No decision about sampling is made here.
 
-use magnus::{function, Error, Module, Object, RHash, RModule, Ruby};
+use magnus::{function, Error, Module, Object, RHash, RModule, Ruby, Value};
 
 mod app_events;
 mod attachment;
@@ -50,6 +50,11 @@ fn usage_of_children(ruby: &Ruby) -> Result<RHash, Error> {
     Ok(all)
 }
 
+/// Implements `Native.describe(object)`: returns a description of any object, for a message.
+fn describe(ruby: &Ruby, object: Value) -> Result<String, Error> {
+    vm::describe::describe(ruby, object)
+}
+
 /// Defines the classes.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     let native = profiler.define_module("Native")?; // private: sig/profiler/native.rbs
@@ -58,6 +63,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     native.define_singleton_method("addresses_of", function!(resolver::addresses_of, 1))?;
     native.define_singleton_method("hurry", function!(without_gvl::hurry, 1))?;
     native.define_singleton_method("hold_interrupts", function!(interrupts::hold, 1))?;
+    native.define_singleton_method("describe", function!(describe, 1))?;
     native.define_singleton_method("clock", function!(clock_s, 1))?;
     native.define_singleton_method("usage_of_children", function!(usage_of_children, 0))?;
     native.define_singleton_method("own_thread_ends", function!(threads::own::end, 0))?;

@@ -5,8 +5,8 @@ use profiler_core::profile::LabelSet;
 use profiler_core::text::cut;
 
 use crate::errors::wrong_value;
-use crate::vm::door::inspect;
-use crate::vm::strings::named;
+use crate::vm::describe::describe;
+use crate::vm::strings::{lossy, named};
 
 /// Returns the name and the value of each label; `None` as the value removes the label.
 pub(super) fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<String>)>, Error> {
@@ -42,9 +42,9 @@ fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>,
         || value.is_kind_of(ruby.class_false_class());
     let text = match named(ruby, value) {
         Some(text) => text,
-        None if plain => value.to_r_string()?.to_string()?,
+        None if plain => lossy(ruby, value.to_r_string()?),
         None => {
-            let name = inspect(name)?;
+            let name = describe(ruby, name)?;
             return Err(wrong_value(ruby, value, |value| {
                 format!(
                     "the label {name} cannot be {value} (allowed: String, Symbol, Numeric, true, false, and nil to remove it)"

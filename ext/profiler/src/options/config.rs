@@ -22,6 +22,7 @@ use crate::options::{mode, trim_path, wall};
 use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, NEEDS_LINUX};
 use crate::vm;
+use crate::vm::describe::describe;
 use crate::vm::strings::{lossy, named};
 use profiler_core::ticking::engine::Engine;
 
@@ -356,7 +357,14 @@ fn metadata(
     name: Option<Value>,
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut metadata = BTreeMap::new();
-    let text = |it: Value| it.to_r_string().map(|it| lossy(ruby, it));
+    // A BasicObject has no to_s.
+    let text = |it: Value| {
+        if it.is_kind_of(ruby.module_kernel()) {
+            it.to_r_string().map(|it| lossy(ruby, it))
+        } else {
+            describe(ruby, it)
+        }
+    };
     if let Some(value) = value {
         let Some(hash) = RHash::from_value(value) else {
             return Err(not_a(ruby, "metadata", value, "a Hash"));

@@ -21,8 +21,10 @@ pub(super) fn roots(ruby: &Ruby, value: Option<Value>) -> Result<Option<Vec<Stri
     for directory in directories {
         let Some(directory) = RString::from_value(directory) else { return Err(wrong(ruby, value)) };
         let path = absolute(ruby, directory);
-        // Of a user that does not exist, or with a zero byte.
-        let refused = path.as_ref().is_err_and(|why| why.is_kind_of(ruby.exception_arg_error()));
+        // Of a user that does not exist, with a zero byte, or in an encoding such as UTF-16.
+        let refused = path.as_ref().is_err_and(|why| {
+            why.is_kind_of(ruby.exception_arg_error()) || why.is_kind_of(ruby.exception_encoding_error())
+        });
         roots.push(if refused { Err(wrong(ruby, value)) } else { path }?);
     }
     if roots.is_empty() {

@@ -86,22 +86,6 @@ pub(crate) fn yield_to_block(value: Value) -> Result<Value, Error> {
     answer.map(|it| unsafe { Value::from_raw(it) })
 }
 
-/// Returns the result of `Object#inspect` on a value, for a message. A `BasicObject` has no such method, and
-/// is described by its class.
-///
-/// # Errors
-/// The exception that `inspect` raises: the caller's own error is then not created.
-pub(crate) fn inspect(value: Value) -> Result<String, Error> {
-    // SAFETY: a Value proves that the GVL is held; both functions return a String, which is on the stack
-    // while it is read.
-    unsafe {
-        let is_object =
-            rb_sys::rb_obj_is_kind_of(value.as_raw(), rb_sys::rb_mKernel) == rb_sys::Qtrue as rb_sys::VALUE;
-        let show = if is_object { rb_sys::rb_inspect } else { rb_sys::rb_any_to_s };
-        protect(|| show(value.as_raw())).map(|it| super::text(it))
-    }
-}
-
 /// The machine stack that must be left for a call of the API: twice what stopping a session takes, which is
 /// some 30 KB.
 const STACK_BYTES: usize = 64 * 1024;

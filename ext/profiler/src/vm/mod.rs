@@ -7,6 +7,7 @@ pub(crate) mod allocations;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) mod attached;
 pub(crate) mod cached;
+pub(crate) mod describe;
 pub(crate) mod door;
 pub(crate) mod events;
 pub(crate) mod exceptions;

@@ -18,11 +18,11 @@ module Profiler
 
       # @param memory [Integer] bytes of all parts
       def initialize(minutes, memory)
-        unless minutes.is_a?(Numeric) && minutes.real? && MINUTES.cover?(minutes)
-          raise ArgumentError, "minutes: #{minutes.inspect} is not a number from #{MINUTES.begin} to #{MINUTES.end}"
+        unless Numeric === minutes && minutes.real? && MINUTES.cover?(minutes)
+          raise ArgumentError, "minutes: #{AnyObject.text(minutes)} is not a number from #{MINUTES.begin} to #{MINUTES.end}"
         end
-        unless memory.is_a?(Integer) && MEMORY.cover?(memory)
-          raise ArgumentError, "memory: #{memory.inspect} is not an Integer from #{MEMORY.begin} to #{MEMORY.end} bytes"
+        unless Integer === memory && MEMORY.cover?(memory)
+          raise ArgumentError, "memory: #{AnyObject.text(memory)} is not an Integer from #{MEMORY.begin} to #{MEMORY.end} bytes"
         end
 
         @minutes = minutes

@@ -27,23 +27,23 @@ module Profiler
       # @param gc_above [Numeric, nil] share of busy time
       # @param gvl_above [Numeric, nil] the same
       def initialize(at:, signal:, slower_than:, gc_above:, gvl_above:, mode:)
-        wrong = Array(at) - ENDS
-        raise ArgumentError, "at: #{wrong.first.inspect} is not an end (allowed: #{ENDS.map(&:inspect).join(", ")})" if wrong.any?
-        raise ArgumentError, "slower_than: #{slower_than.inspect} is not a number above 0" unless slower_than.nil? || positive?(slower_than)
+        wrong = AnyObject.list(at).reject { |it| ENDS.include?(it) }
+        raise ArgumentError, "at: #{AnyObject.text(wrong.first)} is not an end (allowed: #{ENDS.map(&:inspect).join(", ")})" if wrong.any?
+        raise ArgumentError, "slower_than: #{AnyObject.text(slower_than)} is not a number above 0" unless slower_than.equal?(nil) || positive?(slower_than)
 
         @shares = { gc: gc_above, gvl: gvl_above }.compact
         @shares.each do |name, share|
-          next if share.is_a?(Numeric) && share.real? && SHARES.cover?(share)
+          next if Numeric === share && share.real? && SHARES.cover?(share)
 
-          raise ArgumentError, "#{name}_above: #{share.inspect} is not a share from #{SHARES.begin} to #{SHARES.end}"
+          raise ArgumentError, "#{name}_above: #{AnyObject.text(share)} is not a share from #{SHARES.begin} to #{SHARES.end}"
         end
         raise ArgumentError, "gvl_above: #{gvl_above} needs Ruby 3.3 or later" if gvl_above && RUBY_VERSION < "3.3"
 
         name, share = @shares.first
-        raise ArgumentError, "#{name}_above: #{share} needs mode: :wall" if name && !Array(mode).include?(:wall)
+        raise ArgumentError, "#{name}_above: #{share} needs mode: :wall" if name && !AnyObject.list(mode).include?(:wall)
 
-        @at = Array(at)
-        @signal = signal && checked_signal(signal.to_s)
+        @at = AnyObject.list(at)
+        @signal = signal && checked_signal(AnyObject.word("signal", signal))
         @slower_than = slower_than
       end
 
@@ -91,7 +91,7 @@ module Profiler
 
       private
 
-      def positive?(number) = number.is_a?(Numeric) && number.real? && number.positive?
+      def positive?(number) = Numeric === number && number.real? && number.positive?
 
       def checked_signal(text)
         name = SignalName.of(text)

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+module Profiler
+  # Questions to an object of which nothing is known, such as the value of an option. It may be a BasicObject, which has almost no
+  # methods, and its own methods may raise. To ask for its class, use <tt>Class === object</tt>.
+  #
+  # Ruby 2 can read this file: see autoload.rb.
+  #
+  # @api private
+  module AnyObject
+    CLASS = Kernel.instance_method(:class)
+    RESPOND_TO = Kernel.instance_method(:respond_to?)
+    # The longest word of an option, in bytes.
+    MAX_WORD_BYTES = 10_000
+    private_constant :CLASS, :RESPOND_TO, :MAX_WORD_BYTES
+
+    class << self
+      # Returns a description of the object for a message, without running code of the app.
+      #
+      # @param object [Object]
+      # @return [String]
+      def text(object)
+        defined?(Native) ? Native.describe(object) : object.inspect
+      end
+
+      # @param object [Object]
+      # @return [Class] its class, where a message must not show its value
+      def class_of(object)
+        CLASS.bind(object).call
+      end
+
+      # Returns whether it responds to the method.
+      #
+      # @param object [Object]
+      # @param method [Symbol]
+      # @return [Boolean]
+      def can?(object, method)
+        RESPOND_TO.bind(object).call(method)
+      end
+
+      # Returns the object as an Array: an Array itself, nothing for nil, and any other object alone.
+      #
+      # @param object [Object]
+      # @return [Array]
+      def list(object)
+        return object if Array === object
+
+        object.equal?(nil) ? [] : [object]
+      end
+
+      # Returns the value of an option that is a name, such as a format.
+      #
+      # @param option [String] its name
+      # @param object [Object]
+      # @return [String] in UTF-8
+      # @raise [ArgumentError] unless it is a String or a Symbol with valid text
+      def word(option, object)
+        utf8 = utf8(object)
+        return utf8 if utf8 && utf8.bytesize <= MAX_WORD_BYTES
+
+        raise ArgumentError, "#{option}: #{text(object)} is not a name (allowed: a String or a Symbol)"
+      end
+
+      # Returns the value of an option that is a list of names.
+      #
+      # @return [Array<String>]
+      # @raise [ArgumentError] as {word}
+      def words(option, object)
+        return object.map { |name| word(option, name) } if Array === object
+
+        raise ArgumentError, "#{option}: #{text(object)} is not a list of names (allowed: an Array of Strings or Symbols)"
+      end
+
+      # @param object [Object]
+      # @return [String, nil] the text of a String or a Symbol; nil if it is neither, or its bytes are no text
+      def utf8(object)
+        return unless String === object || Symbol === object
+
+        text = Symbol === object ? object.to_s : String.new(object)
+        text.force_encoding(Encoding::UTF_8) if [Encoding::BINARY, Encoding::US_ASCII].include?(text.encoding)
+        text = text.encode(Encoding::UTF_8)
+        text if text.valid_encoding?
+      rescue EncodingError
+        nil
+      end
+    end
+  end
+end
