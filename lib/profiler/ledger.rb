@@ -30,8 +30,9 @@ module Profiler
       # @return [Ledger]
       # @raise [ArgumentError] if it is none
       def parse(json)
-        Native.ledger_text(json) # which reads all of it
-        new(json)
+        text = AnyObject.utf8(json) or raise ArgumentError, "not a ledger of profiler memory --json: it is not text in UTF-8"
+        Native.ledger_text(text) # which reads all of it
+        new(text)
       end
 
       private

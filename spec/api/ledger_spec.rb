@@ -52,6 +52,15 @@ RSpec.describe "Profiler::Ledger" do
     expect(diff[:rss_after] - diff[:rss_before]).to be > 6_000_000
   end
 
+  it "is refused as a file whose numbers are too large, or that is no text" do
+    expect(run_json(<<~'RUBY')).to match([/\Anot a ledger of profiler memory --json: its numbers are too large\z/] * 2 + [/: it is not text in UTF-8\z/, /\Anot a ledger .{1,300}\z/])
+      ledger = JSON.parse(Profiler.memory.to_json)
+      rows = ledger.fetch("kinds").map { |row| row.merge("bytes" => 2**63) }
+      texts = [JSON.generate(ledger.merge("kinds" => rows)), JSON.generate(ledger.merge("rss" => (2**64) - 1)), "\xff", JSON.generate("x" * 100_000)]
+      print_json(texts.map { |text| error { Profiler::Ledger.parse(text).to_s }.delete_prefix("ArgumentError: ") })
+    RUBY
+  end
+
   it "refuses owners beside other Ractors, which go on" do
     out = run(<<~'RUBY', err: match(/Ractor is experimental|\A\z/))
       ractor = Ractor.new { Ractor.receive }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::holders::Why;
 use super::report::{Kind, Kinds, OwnerSum, Report, Sum, FILE, KINDS, OTHERS, STACKS, UNNAMED};
@@ -10,6 +11,7 @@ use super::rows::{ArenaRow, FileRow, Finding, HintRow, KindRow, MallocCount, Own
 use super::slots::{type_name, Slot, INTERNAL};
 use super::smaps::{MappingSize, Smaps};
 use super::why_report::WhyReport;
+use crate::text::cut;
 
 /// All kinds with their keys and their words, in the order in which they are listed if they are equally large.
 pub(super) const KIND_NAMES: [(Kind, &str, &str); KINDS - 1] = [
@@ -231,8 +233,29 @@ impl Ledger {
     /// # Errors
     /// The reason why it is no ledger.
     pub fn parse(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|why| format!("not a ledger of profiler memory --json: {why}"))
+        let refused = |why: String| format!("not a ledger of profiler memory --json: {}", cut(why));
+        let ledger = serde_json::from_str(text).map_err(|why| refused(why.to_string()))?;
+        let value = serde_json::from_str(text).map_err(|why| refused(why.to_string()))?;
+        // Then no sum or difference of its numbers overflows.
+        match sum_of(&value) {
+            Some(sum) if sum <= i64::MAX as u64 => Ok(ledger),
+            _ => Err(refused("its numbers are too large".into())),
+        }
     }
+}
+
+/// Returns the sum of all integers in the value, or `None` if it has no place in 64 bits.
+fn sum_of(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => Some(number.as_u64().unwrap_or_default()),
+        Value::Array(values) => sum_of_all(values.iter()),
+        Value::Object(values) => sum_of_all(values.values()),
+        Value::Null | Value::Bool(_) | Value::String(_) => Some(0),
+    }
+}
+
+fn sum_of_all<'a>(mut values: impl Iterator<Item = &'a Value>) -> Option<u64> {
+    values.try_fold(0_u64, |sum, value| sum.checked_add(sum_of(value)?))
 }
 
 fn add_owner(row: &mut OwnerRow, sum: &OwnerSum) {
@@ -311,6 +334,13 @@ pub(super) mod tests {
         assert_eq!((newer.rss, newer.swapped, newer.bytes("files"), newer.sum()), (1_000, 5, 120, 150));
         assert_eq!(Ledger::parse(&ledger.json()), Ok(ledger));
         assert!(Ledger::parse("{}").unwrap_err().starts_with("not a ledger"));
+        assert!(Ledger::parse(&ledger_with(&newer, 1 << 62)).is_ok());
+        assert!(Ledger::parse(&ledger_with(&newer, u64::MAX)).unwrap_err().ends_with("too large"));
+        assert!(Ledger::parse(&"x".repeat(100_000)).unwrap_err().len() < 400);
+    }
+
+    fn ledger_with(ledger: &Ledger, rss: u64) -> String {
+        Ledger { rss, ..ledger.clone() }.json()
     }
 
     #[test]
