@@ -187,7 +187,6 @@ mod tests {
             bytes: 7_000,
             count: 15,
             retained: 5_000,
-            others: 2,
             groups,
             is_whole: 1,
         }
