@@ -181,15 +181,7 @@ mod tests {
         let mut groups = [Group::default(); GROUPS];
         groups[7] = group;
         groups[9] = Group { count: 3, hash: 2, length: 1, ..Group::default() };
-        WhyReport {
-            objects: 9,
-            references: 8,
-            bytes: 7_000,
-            count: 15,
-            retained: 5_000,
-            groups,
-            is_whole: 1,
-        }
+        WhyReport { objects: 9, references: 8, bytes: 7_000, count: 15, retained: 5_000, groups, is_whole: 1 }
     }
 
     #[test]
