@@ -70,7 +70,7 @@ fn fitted(fact: &str, place: &str, available: usize) -> (Vec<String>, String) {
     let fits = |lines: &[String], place: &str, most: usize| {
         let last = lines.last().map_or(0, |it| columns(it));
         let taken = if place.is_empty() { 0 } else { columns(place) + GAP.len() };
-        lines.len() <= most && last + taken <= available
+        lines.len() <= most && last + taken <= available && lines.iter().all(|it| columns(it) <= available)
     };
     let whole = broken(fact, available, place);
     for most in 1..=MAX_LINES {
@@ -82,11 +82,15 @@ fn fitted(fact: &str, place: &str, available: usize) -> (Vec<String>, String) {
         }
     }
     let longest = fact.split(' ').map(columns).max().unwrap_or(0);
-    for most in (NAME_COLUMNS..longest).rev() {
-        let shorter = fact.split(' ').map(|it| shorten_name(it, most)).collect::<Vec<_>>().join(" ");
-        let lines = broken(&shorter, available, name);
-        if fits(&lines, name, MAX_LINES) {
-            return (lines, name.to_owned());
+    // A first line with one word is a waste, as long as the names can be shortened further.
+    for words in [2, 1] {
+        for most in (NAME_COLUMNS..longest).rev() {
+            let shorter = fact.split(' ').map(|it| shorten_name(it, most)).collect::<Vec<_>>().join(" ");
+            let lines = broken(&shorter, available, name);
+            let first_words = lines.first().map_or(0, |it| it.split(' ').count());
+            if first_words >= words && fits(&lines, name, MAX_LINES) {
+                return (lines, name.to_owned());
+            }
         }
     }
     // The part that does not fit is the end of a long statement.
@@ -169,8 +173,16 @@ mod tests {
         let found = findings(&profile);
         let text = lines(&profile, &found, Some(80), Paint { on: false });
         assert!(text.lines().all(|it| it.chars().count() <= 80), "{text}");
-        assert!(text.starts_with("100.0%  running\n        ...::Name#Deep::"), "{text}");
+        assert!(text.starts_with("100.0%  running ...::Name#Deep::"), "{text}");
         assert!(text.ends_with("  x.rb\n"), "{text}");
+    }
+
+    #[test]
+    fn a_name_in_the_middle_fits_as_well() {
+        let fact = format!("running {}, 19.5% in Integer#to_s", "Long::Name#method_".repeat(5));
+        let text = shown(&fact, "/srv/app.rb:42", 72);
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.ends_with("Integer#to_s  app.rb:42"), "{text}");
     }
 
     fn shown(fact: &str, place: &str, available: usize) -> String {
