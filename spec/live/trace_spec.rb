@@ -53,6 +53,7 @@ RSpec.describe "profiler trace" do
   #
   # @return [Array(Child::Result, Child::Result)] the program and the command
   define_method(:traced_till_end) do |way, *options|
+    %w[ready over].each { |name| File.delete(in_box(name)) if File.exist?(in_box(name)) } # of the program before
     code = "#{start}\n#{order} ready; sleep 0.01 until ObjectSpace.each_object(TracePoint).any?(&:enabled?); sleep 0.1; 3.times { |number| order.save(number) }\n#{way}"
     command = nil
     program = ruby_child("-e", code, env: environment) do |pid|
@@ -60,7 +61,6 @@ RSpec.describe "profiler trace" do
       command = profiler_of("trace", "--max-overhead", "1", *options, pid.to_s, "Order#save")
       File.write(in_box("over"), "")
     end
-    File.delete(in_box("ready"), in_box("over"))
     [program, command]
   end
 
@@ -113,6 +113,7 @@ RSpec.describe "profiler trace" do
           Process.kill(signal, command)
         end
         expect(result).to have_attributes(out: /\AOrder#save: \d+ calls? in /, err: "profiler: tracing Order#save until Ctrl-C\n", status: be_success)
+        sleep 0.2 # the program may be about to write it once more
         File.delete(in_box("traced"))
       end
     end

@@ -88,10 +88,12 @@ module Profiler
       end
 
       def trace(client, method)
-        begun, = client.ask({ do: "trace", method: method, json: @json, columns: columns, **@options })
-        announce(begun) unless @json
-        @seen = Seen.new(client, begun["trace"], { json: @json, columns: columns })
-        until_a_signal { |signal| wait(client, signal) or put(*@seen.result) }
+        until_a_signal do |signal|
+          begun, = client.ask({ do: "trace", method: method, json: @json, columns: columns, **@options })
+          announce(begun) unless @json
+          @seen = Seen.new(client, begun["trace"], { json: @json, columns: columns })
+          wait(client, signal) or put(*@seen.result)
+        end
       rescue Control::Client::Gone
         raise unless @seen
 
