@@ -16,7 +16,7 @@ RSpec.describe "the end of profiler record" do
     expect(lines[0]).to match(/\A\[profiler\] [\d.,]+ m?s real, [\d.,]+ m?s user, [\d.,]+ (?:ms|us|s) sys\z/)
     expect(lines[1]).to match(/\A {11}[\d.]+ MiB of memory at most, [\d,]+ objects, \d+ GCs? took (?:0|[\d.]+ .?s)\z/)
     expect(lines[2]).to match(/\A {11}[\d,]+ page faults(?: \([\d,]+ from disk\))?, [\d,]+ context switch(?:es)? \([\d,]+ forced\)\z/)
-    expect(lines[3..-3]).to include(match(/\A *[\d.]+%  running .*Object#burn +app\.rb:1\z/))
+    expect(lines[3..-3]).to include(match(/\A *[\d.]+%  running .*Object#burn\b.*  app\.rb:1\z/))
     expect(lines[-2]).to match(/\A\[profiler\] wrote a\.pb\.gz \([\d,]+ samples(?:, \d+ dropped)?, overhead [\d.]+% of (?:the CPU time|one core)\)\z/)
     expect(lines[-1]).to match(/\A {11}(?:more: profiler view, or|profiler view;) profiler report --method '.*'\z/)
     expect(lines.size).to be <= 12
