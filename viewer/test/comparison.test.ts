@@ -35,10 +35,10 @@ function cellsOf(rows: readonly DiffRow[], absolute: boolean, type = typeOf("cpu
 /** Self, before and after, of the model for a selection. */
 function changesOf({ model }: TwoSided, change: Partial<Selection>, total: boolean, absolute: boolean): string[] {
   const rows = model.changes({ ...everything(model.profile), ...change }, total, absolute);
-  return rows.map((it) => `${model.names.name(it.function)} ${it.before.toPrecision(9)} ${it.after.toPrecision(9)}`).sort();
+  return rows.map((it) => `${model.names.name(it.function)} ${it.before.toPrecision(6)} ${it.after.toPrecision(6)}`).sort();
 }
 
-const expected = (rows: readonly DiffRow[]) => rows.filter((it) => it.before + it.after > 0).map((it) => `${it.name} ${it.before.toPrecision(9)} ${it.after.toPrecision(9)}`).sort();
+const expected = (rows: readonly DiffRow[]) => rows.filter((it) => it.before + it.after > 0).map((it) => `${it.name} ${it.before.toPrecision(6)} ${it.after.toPrecision(6)}`).sort();
 
 describe("the changes of functions", () => {
   it("are those of diff --json, for every sample type, self and total, by share and absolute", () => {
