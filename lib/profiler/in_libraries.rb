@@ -49,6 +49,13 @@ module Profiler
         @watch.enable
       end
 
+      # Runs a step of a hook. If the library does not have the expected interface, it is left alone.
+      #
+      # @param name [Symbol] of the library
+      def guarded(name, &block)
+        Losses.own(TROUBLE, ->(error) { Losses.say("work of #{name} has no labels: #{error.class}: #{Losses.reason(error)}") }, &block)
+      end
+
       private
 
       # Looks for libraries that were loaded since. Evaluated code is compiled too, but that loads no file.
@@ -62,7 +69,7 @@ module Profiler
 
         owner = loaded(path) or return
         @hooked[name] = true
-        Losses.own(TROUBLE, ->(error) { Losses.say("work of #{name} has no labels: #{error.class}: #{Losses.reason(error)}") }) do
+        guarded(name) do
           @hooked[name] = const_get(name).hook(owner) != LATER
           @looked_at.clear unless @hooked[name]
         rescue ThreadError

@@ -49,39 +49,36 @@ RSpec.describe "The labels of libraries" do
     expect(values(in_box("it.pb.gz"), "example")).to eq %w[ShopTest#test_fails ShopTest#test_sells]
   end
 
-  it "name the actions of Rails and its SQL, in an app that has no line for the profiler" do
-    need_library "rails", "sqlite3"
-    app = script(<<~RUBY, name: "app.rb")
-      require "logger"
-      require "rails"
-      require "active_record/railtie"
-      require "action_controller/railtie"
-      require "rack/mock"
-      ENV["DATABASE_URL"] = "sqlite3::memory:"
-      class Shop < Rails::Application
-        config.eager_load = false
-        config.secret_key_base = "x" * 32
-        config.hosts = nil
-        config.logger = Logger.new(IO::NULL)
-        routes.append { resources(:orders, only: %i[index show]) }
-      end
-      Shop.initialize!
-      ActiveRecord::Schema.verbose = false
-      ActiveRecord::Schema.define { create_table(:orders); create_table(:items) { |table| table.belongs_to(:order) } }
-      class Item < ActiveRecord::Base; end
-      class Order < ActiveRecord::Base; has_many :items; end
-      30.times { Item.create!(order_id: Order.create!.id) }
-      class OrdersController < ActionController::API
-        def index = render(json: Order.all.map { |order| order.items.to_a.size })
-        def show = render(json: Order.find(params[:id]))
-      end
-      %w[/orders /orders/3].each { |path| 10.times { raise path unless Shop.call(Rack::MockRequest.env_for("http://localhost\#{path}")).first == 200 } }
-    RUBY
-    path = record(RbConfig.ruby, "-W0", app)
-    endpoints, statement, first = run_json("profile = Profiler::Profile.load(#{path.inspect}); print_json([endpoints(profile), profile.markers.map(&:name).grep(/items/).last, profile.findings.first])")
-    expect(endpoints.select(&:last)).to eq [["orders#index", 10], ["orders#show", 10]]
-    expect(statement).to match(/\ASQL Item Load: SELECT "items"\.\* FROM "items" WHERE "items"\."order_id" = \?/)
-    expect(first).to include(kind: "queries", text: match(/\Aitems queried 30 times a request under orders#index, /))
+  describe "in an app of Rails" do
+    # Records the app. Returns what was said, the endpoints, the statement for a row, and the first finding.
+    def recorded_app(**env)
+      need_library "rails", "sqlite3"
+      app = File.join(__dir__, "rails/apps/plain.rb")
+      out = in_box("it.pb.gz")
+      result = profiler_child("record", "-o", out, "--", RbConfig.ruby, "-I#{Child::LIB}", "-W0", app, chdir: box, env: env.transform_keys(&:to_s))
+      expect(result.code).to eq(0), result.err
+      found = run_json("profile = Profiler::Profile.load(#{out.inspect}); print_json([endpoints(profile), profile.markers.map(&:name).grep(/items/).last, profile.findings.first])")
+      [result.err, *found]
+    end
+
+    it "name its actions and its SQL, without a line for the profiler" do
+      _, endpoints, statement, first = recorded_app
+      expect(endpoints.select(&:last)).to eq [["orders#index", 10], ["orders#show", 10]]
+      expect(statement).to match(/\ASQL Item Load: SELECT "items"\.\* FROM "items" WHERE "items"\."order_id" = \?/)
+      expect(first).to include(kind: "queries", text: match(/\Aitems queried 30 times a request under orders#index, /))
+    end
+
+    it "are those that the app configures, if it requires profiler/rails" do
+      _, endpoints, statement, = recorded_app(WITH_GEM: "1")
+      expect(endpoints.select(&:last)).to eq [["orders#index", 10], ["orders#show", 10]]
+      expect(statement).to be_nil
+    end
+
+    it "are missing, and the app runs, if Rails does not have the expected interface" do
+      err, _, statement, = recorded_app(OLD_RAILS: "1")
+      expect(statement).to be_nil
+      expect(err).to include("[profiler] work of Rails has no labels: NoMethodError: ")
+    end
   end
 
   it "name the routes of Sinatra, and count its requests, beside a middleware too" do

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../in_rails"
 require_relative "routed"
 
 module Profiler
@@ -9,13 +10,14 @@ module Profiler
       extend Routed
 
       class << self
+        # Rails may be loaded before the app requires <tt>profiler/rails</tt>, but is initialized after that.
         def hook(application)
-          return if defined?(Railtie) # configured by the app
-
-          require_relative "../in_rails"
-          super
-          InRails.label
-          InRails::Markers.subscribe
+          install = lambda do
+            super(application)
+            InRails.label
+            InRails::Markers.subscribe
+          end
+          ActiveSupport.on_load(:before_initialize) { InLibraries.guarded(:Rails, &install) unless defined?(Railtie) }
         end
       end
 

@@ -30,7 +30,7 @@ RSpec.describe "The labels of requests" do
     expect(labels).to eq({})
   end
 
-  it "cost nothing when no session runs, or only sessions of single requests" do
+  it "add no overhead when no session runs, or only sessions of single requests" do
     seen = run_json(<<~'RUBY')
       seen = []
       app = ->(env) { seen << [Profiler.labels.size, env.key?("profiler.labels")]; [200, {}, ["x"]] }
