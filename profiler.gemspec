@@ -21,7 +21,7 @@ Gem::Specification.new do |spec|
   spec.files = Dir.glob(%w[
     Cargo.{toml,lock} ext/*/Cargo.toml ext/*/{extconf,build}.r{b,s} ext/*/src/**/*
     lib/**/*.rb sig/**/*.rbs exe/* viewer/page.html docs/{,cases/,cli/}*.md README.md CHANGELOG.md ARCHITECTURE.md LICENSE
-  ], base: __dir__).select { |file| File.file?(File.join(__dir__, file)) }
+  ], base: __dir__).select { |file| File.file?(File.join(__dir__, file)) && !file.match?(%r{\Aext/.*/tests(/|\.rs\z)}) }
   spec.extensions = ["ext/profiler/extconf.rb"]
   spec.bindir = "exe"
   spec.executables = ["profiler"]

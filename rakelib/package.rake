@@ -31,7 +31,7 @@ namespace :check do
     gem = File.join(ROOT, "pkg", "profiler.gem")
     sh RUBY, "-S", "gem", "build", "profiler.gemspec", "--output", gem
     files = Gem::Package.new(gem).spec.files
-    stray = files.grep(%r{(^|/)(target|tmp|tests|benches|spec|bench|\.[^/]+)(/|$)|\.(so|bundle|o)$})
+    stray = files.grep(%r{(^|/)(target|tmp|tests|benches|spec|bench|\.[^/]+)(/|$)|/tests\.rs$|\.(so|bundle|o)$})
     abort "check:package: the gem holds #{stray.join(", ")}" if stray.any?
 
     Dir.mktmpdir("profiler-gem") { |home| try_package(gem, File.realpath(home)) }
