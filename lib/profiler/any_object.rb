@@ -38,7 +38,7 @@ module Profiler
         RESPOND_TO.bind(object).call(method)
       end
 
-      # Returns the object as an Array: an Array itself, nothing for nil, and any other object alone.
+      # Returns an Array as it is, an empty one for nil, and an Array of the object otherwise.
       #
       # @param object [Object]
       # @return [Array]

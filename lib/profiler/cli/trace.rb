@@ -37,7 +37,7 @@ module Profiler
 
       # The allowed seconds.
       SECONDS = (0.1..86_400).freeze
-      # The seconds between two requests whether the trace still runs.
+      # The seconds between two checks of whether the trace still runs.
       PAUSE = 0.5
       private_constant :SECONDS, :PAUSE
 

@@ -83,7 +83,7 @@ unsafe fn define() -> VALUE {
 /// Removes what [`define`] has defined.
 ///
 /// # Safety
-/// As for [`define`].
+/// Same as for [`define`].
 unsafe fn remove() -> VALUE {
     // SAFETY: the GVL is held; the class has the method.
     unsafe {
