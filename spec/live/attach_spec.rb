@@ -60,6 +60,21 @@ RSpec.describe "profiler attach" do
     end
   end
 
+  it "leaves no method behind if the thread that loads it is killed meanwhile" do
+    code = <<~'RUBY'
+      class << RubyVM::InstructionSequence.singleton_class
+        def remove_method(*) = (@killed = !@killed) ? Thread.current.kill : super
+      end
+      trap(:USR1) { File.write(ENV.fetch("GO"), RubyVM::InstructionSequence.respond_to?(:load_iseq).to_s) }
+      sleep
+    RUBY
+    plain(code) do |pid|
+      expect(profiler_child("attach", pid.to_s).code).to eq(0)
+      Process.kill(:USR1, pid)
+      expect(wait_until { File.exist?(go) && File.read(go)[/.+/] }).to eq("false")
+    end
+  end
+
   it "keeps a program's own way to load files" do
     code = "def (RubyVM::InstructionSequence).load_iseq(path) = (@asked = path; nil); " \
            "trap(:USR1) { File.write(ENV.fetch('GO'), RubyVM::InstructionSequence.instance_variable_get(:@asked)) }; sleep"

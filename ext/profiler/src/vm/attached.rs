@@ -25,6 +25,9 @@ const LOAD_ISEQ: &CStr = c"load_iseq";
 /// The size in bytes of the largest file that is read with the GVL.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// The number of attempts to remove the method. Where it stays after all, it returns nil.
+const MAX_REMOVALS: usize = 10;
+
 /// The thread that loads the files; 0 if there is none.
 static LOADER: AtomicUsize = AtomicUsize::new(0);
 
@@ -46,8 +49,10 @@ pub(crate) unsafe fn load(path: &CStr) -> Result<(), String> {
     });
     if reads_at_once {
         LOADER.store(0, Ordering::Relaxed);
-        // SAFETY: the GVL is held. If this is interrupted, the method stays, and returns nil.
-        let _ = protect(|| unsafe { remove() });
+        // An app may kill all of its threads again and again, and each kill ends one call.
+        // SAFETY: the GVL is held.
+        let is_removed = || protect(|| unsafe { remove() }).is_ok();
+        let _ = (0..MAX_REMOVALS).any(|_| is_removed());
     }
     let Err(error) = loaded else { return Ok(()) };
     let ErrorType::Exception(exception) = error.error_type() else {
@@ -80,14 +85,18 @@ unsafe fn define() -> VALUE {
     rb_sys::Qtrue as VALUE
 }
 
-/// Removes what [`define`] has defined.
+/// Removes what [`define`] has defined, unless that is done.
 ///
 /// # Safety
 /// Same as for [`define`].
 unsafe fn remove() -> VALUE {
-    // SAFETY: the GVL is held; the class has the method.
+    // SAFETY: the GVL is held, and the class exists in every CRuby.
     unsafe {
-        let class = rb_sys::rb_singleton_class(rb_sys::rb_path2class(CODE.as_ptr()));
+        let class = rb_sys::rb_path2class(CODE.as_ptr());
+        if rb_sys::rb_respond_to(class, rb_sys::rb_intern(LOAD_ISEQ.as_ptr())) == 0 {
+            return rb_sys::Qnil as VALUE;
+        }
+        let class = rb_sys::rb_singleton_class(class);
         let name = rb_sys::rb_id2sym(rb_sys::rb_intern(LOAD_ISEQ.as_ptr()));
         rb_sys::rb_funcallv(class, rb_sys::rb_intern(c"remove_method".as_ptr()), 1, &raw const name)
     }
