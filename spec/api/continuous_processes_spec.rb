@@ -31,6 +31,7 @@ RSpec.describe "Profiler.continuous" do
     run(<<~RUBY)
       Profiler.continuous(out: #{in_box("daemon").inspect}, period: 0.1)
       Process.daemon(true, true)
+      LOCK = File.open(#{in_box("lock").inspect}, "w").tap { |file| file.flock(File::LOCK_EX) } # until its end
       burn(300)
     RUBY
     cpu_ns = run_json(<<~RUBY)
@@ -41,6 +42,7 @@ RSpec.describe "Profiler.continuous" do
       print_json(sum.call)
     RUBY
     expect(cpu_ns).to be > 200_000_000
+    File.open(in_box("lock")) { |file| wait_until { file.flock(File::LOCK_EX | File::LOCK_NB) } } # it writes into the box until then
   end
 
   it "ends no session of a child that is forked in its block" do

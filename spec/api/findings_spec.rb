@@ -201,14 +201,14 @@ RSpec.describe "findings" do
       File.write(in_box("config.ru"), <<~'RUBY')
         class Database
           def query
-            IO.popen("sleep 0.05").read
+            IO.popen("sleep 0.4").read # long beside what it takes to start it
           end
         end
         run(lambda { |env| [200, {}, [env["PATH_INFO"] == "/slow" ? Database.new.query : "ready"]] })
       RUBY
       command = [RbConfig.ruby, Child::EXE, "record", "--mode", "cpu,wall", "-o", "a.pb.gz", "--", "puma", "-q", "-t", "8:8", "-b", "tcp://127.0.0.1:PORT"]
       log = serving(*command, "config.ru", chdir: box) do |port|
-        30.times { ask(port, "/slow") }
+        6.times { ask(port, "/slow") }
         sleep 1 # with nothing to do
       end
       expect(log).to match(/^ *[\d.]+%  waiting for IO in IO#read, called from Database#query +config\.ru:3$/)

@@ -107,11 +107,14 @@ RSpec.describe "A dump of a running process" do
       end
       def wait_for_work(queue) = queue.pop
       File.open(File.join(ENV.fetch("BOX"), "locked"), "w").flock(File::LOCK_EX)
-      named("one") { take(one, other) }
-      named("other") { take(other, one) }
-      named("file") { wait_for_file }
-      named("queue") { wait_for_work(Queue.new) }
-      sleep 0.4
+      threads = [
+        named("one") { take(one, other) },
+        named("other") { take(other, one) },
+        named("file") { wait_for_file },
+        named("queue") { wait_for_work(Queue.new) },
+      ]
+      sleep 0.4 # longer than two of them sleep themselves
+      sleep 0.01 until threads.all? { |thread| thread.status == "sleep" }
       ready
       wait_for_end
       exit!(0)
