@@ -106,7 +106,8 @@ RSpec.describe "A dump of a running process" do
         File.open(File.join(ENV.fetch("BOX"), "locked"), "w") { |file| file.flock(File::LOCK_EX) }
       end
       def wait_for_work(queue) = queue.pop
-      File.open(File.join(ENV.fetch("BOX"), "locked"), "w").flock(File::LOCK_EX)
+      LOCKED = File.open(File.join(ENV.fetch("BOX"), "locked"), "w") # until the end: a file that is collected has no lock
+      LOCKED.flock(File::LOCK_EX)
       threads = [
         named("one") { take(one, other) },
         named("other") { take(other, one) },
