@@ -60,6 +60,14 @@ RSpec.describe "profiler attach" do
     end
   end
 
+  it "waits for no turn of 100 ms of each thread that computes, for each file", :timed do
+    plain("4.times { Thread.new { loop { 100.times { |number| number.to_s } } } }; sleep") do |pid|
+      joined = profiler_child("attach", "--json", pid.to_s, timeout: 180)
+      expect(joined.code).to eq(0), joined.err
+      expect(JSON.parse(joined.out)["seconds"]).to be < 20
+    end
+  end
+
   it "leaves no method behind if the thread that loads it is killed meanwhile" do
     code = <<~'RUBY'
       class << RubyVM::InstructionSequence.singleton_class

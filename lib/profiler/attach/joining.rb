@@ -14,8 +14,8 @@ module Profiler
       PAUSES = (0.001..0.2).freeze
       # The pause before the state is read again.
       LOOK = 0.0005
-      # The minimum time to wait for a process that has begun to load the profiler, in seconds. If other threads compute, each file waits
-      # for the GVL.
+      # The minimum time to wait for a process that has begun to load the profiler, in seconds. If other threads compute, it waits
+      # for the GVL again and again.
       LOADS = 120.0
       private_constant :IDLE, :WANTED, :TAKEN, :LOADING, :DONE, :FAILED, :NOT_LOADED, :PAUSES, :LOOK, :LOADS
 

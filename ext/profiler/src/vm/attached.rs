@@ -1,7 +1,8 @@
 //! What a process needs that is joined while it runs: a file is loaded, with all that it requires.
 //!
 //! Ruby reads a file without the GVL. Where other threads compute, each of them then takes a turn of 100 ms
-//! before the next file is read, so that a hundred files took ten seconds and more. Ruby asks the method
+//! before the next file is read, so that a hundred files took ten seconds and more. From 3.3 on, Ruby also
+//! looks files up without the GVL, so the turns are [shortened](super::turns) meanwhile. Ruby asks the method
 //! `load_iseq` of `RubyVM::InstructionSequence` for the code of a file before it reads it, if there is such a
 //! method (Bootsnap defines one). Ours exists as long as the files are loaded. It reads them with the GVL, and
 //! only those that the loading thread requires.
@@ -18,6 +19,7 @@ use magnus::rb_sys::AsRawValue;
 use rb_sys::VALUE;
 
 use super::door::protect;
+use super::turns::ShortTurns;
 
 /// The class that Ruby asks for the code of a file.
 const CODE: &CStr = c"RubyVM::InstructionSequence";
@@ -39,6 +41,8 @@ static LOADER: AtomicUsize = AtomicUsize::new(0);
 /// # Safety
 /// The caller is on a Ruby thread of its own, and holds the GVL.
 pub(crate) unsafe fn load(path: &CStr) -> Result<(), String> {
+    // SAFETY: the caller is a Ruby thread with the GVL, and the value is dropped here.
+    let short_turns = unsafe { ShortTurns::begin() };
     // SAFETY: the caller holds the GVL.
     let reads_at_once = protect(|| unsafe { define() }).is_ok_and(|it| it == rb_sys::Qtrue as VALUE);
     let loaded = protect(|| {
@@ -47,6 +51,7 @@ pub(crate) unsafe fn load(path: &CStr) -> Result<(), String> {
         unsafe { rb_sys::rb_load(rb_sys::rb_str_new_cstr(path.as_ptr()), 0) };
         rb_sys::Qnil as VALUE
     });
+    drop(short_turns);
     if reads_at_once {
         LOADER.store(0, Ordering::Relaxed);
         // An app may kill all of its threads again and again, and each kill ends one call.

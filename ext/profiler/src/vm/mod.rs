@@ -33,6 +33,8 @@ pub(crate) mod state;
 pub(crate) mod strings;
 pub(crate) mod threads;
 pub(crate) mod tracepoints;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod turns;
 pub(crate) mod without_gvl;
 
 use profiler_core::text::is_harmful;
