@@ -90,17 +90,18 @@ task "stress:here", %i[minutes parts] => :compile do |_task, arguments|
 end
 
 namespace :check do
-  desc "Join processes under load ATTACH_ROUNDS (50) times for each kind of it, and kill ATTACH_KILLS (20) attachers, on each of MATRIX (this Ruby)"
+  desc "Attach ATTACH_ROUNDS (50) times under each kind of load, kill ATTACH_KILLS (20) attachers of each, and attach to ATTACH_TARGETS (20) " \
+       "processes that are killed, and to as many that have just started, on each of MATRIX (this Ruby)"
   task :attach do
     ENV.fetch("MATRIX", RUBY_VERSION[/\A\d+\.\d+/]).split(",").each do |version|
-      numbers = %w[ATTACH_ROUNDS ATTACH_KILLS].map { |name| Integer(ENV.fetch(name, { "ATTACH_ROUNDS" => "50", "ATTACH_KILLS" => "20" }[name])) }
+      numbers = { "ATTACH_ROUNDS" => "50", "ATTACH_KILLS" => "20", "ATTACH_TARGETS" => "20" }.map { |name, default| Integer(ENV.fetch(name, default)) }
       sh(*in_slot("stress", RUBIES.fetch(version)), "-S", "rake", "attach:here[#{numbers.join(",")}]", verbose: false)
     end
   end
 end
 
 # Run by check:attach under each Ruby.
-task "attach:here", %i[rounds kills] => :compile do |_task, arguments|
-  env = { "ATTACH_ROUNDS" => arguments[:rounds], "ATTACH_KILLS" => arguments[:kills] }
-  sh(env, RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/attach/run.rb", verbose: false)
+task "attach:here", %i[rounds kills targets] => :compile do |_task, arguments|
+  env = { "ATTACH_ROUNDS" => arguments[:rounds], "ATTACH_KILLS" => arguments[:kills], "ATTACH_TARGETS" => arguments[:targets] }
+  %w[run short_lives].each { |name| sh(env, RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/attach/#{name}.rb", verbose: false) }
 end
