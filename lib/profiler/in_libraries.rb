@@ -2,7 +2,7 @@
 
 module Profiler
   # Hooks into libraries to label their work while a session runs: tasks of Rake, examples of RSpec and Minitest, and requests to
-  # Rails, Sinatra, Grape and Hanami. What an app configures itself is in rails and sidekiq.
+  # Rails, Sinatra, Grape and Hanami; the statements of Sequel become markers. What an app configures itself is in rails and sidekiq.
   #
   # Each library is hooked once per process, through one of its public methods or hooks. If a library does not have the expected
   # interface, it is not hooked, and one line on stderr says so.
@@ -10,7 +10,8 @@ module Profiler
   # @api private
   module InLibraries
     # The constants that exist once a library is loaded, and the modules with the hooks.
-    APPS = { "Rake::Task" => :Rake, "Rails::Application" => :Rails, "Sinatra::Base" => :Sinatra, "Grape::Endpoint" => :Grape, "Hanami::Action" => :Hanami }.freeze
+    APPS = { "Rake::Task" => :Rake, "Rails::Application" => :Rails, "Sinatra::Base" => :Sinatra, "Grape::Endpoint" => :Grape, "Hanami::Action" => :Hanami,
+             "Sequel::Database" => :Sequel }.freeze
     TESTS = { "RSpec::Core::Configuration" => :RSpec, "Minitest::Test" => :Minitest }.freeze
     private_constant :APPS, :TESTS
 

@@ -30,6 +30,21 @@ RSpec.describe "The extension of Sequel" do
                              "SQL: SELECT * FROM items WHERE name = ?" => 1, "SQL: SELECT secret FROM nowhere WHERE id = ?" => 1)
   end
 
+  it "is not needed: a session records the statements of every database, each once" do
+    need_library "sequel", "sqlite3"
+    counts = run_json(<<~RUBY)
+      require "sequel"
+      plain, extended = Sequel.sqlite, Sequel.sqlite
+      extended.extension(:profiler)
+      profile = Profiler.run do
+        later = Sequel.sqlite
+        [plain, extended, later].each_with_index { |db, number| db.run("SELECT 1 AS name\#{number}") }
+      end
+      print_json(profile.markers.map(&:name).grep(/name/).tally)
+    RUBY
+    expect(counts.transform_keys(&:to_s)).to eq("SQL: SELECT ? AS name0" => 1, "SQL: SELECT ? AS name1" => 1, "SQL: SELECT ? AS name2" => 1)
+  end
+
   # Extensions of Sequel surround the method for its logs, as Sequel documents.
   it "never fails a statement" do
     found, names = run_json(<<~RUBY)
