@@ -10,12 +10,15 @@ require "tmpdir"
 # examined: is each line true, and does it lead on? The profiles stay in tmp/answers, where a changed rule can read
 # them again.
 namespace :check do
-  desc "Print the first lines of programs of others, from Debian, beside a busy neighbour and without (ANSWERS=name,name picks)"
+  desc "Print the first lines of programs of others, from Debian, beside a busy neighbour and without (ANSWERS=name,name picks; ANSWERS_PEER=1 adds what stackprof saw)"
   task :answers do
     programs = picked_programs
     programs -= lacking_in_debian(programs)
     install_packages(programs.flat_map(&:packages))
-    programs.each { |program| record_program(program) }
+    programs.each do |program|
+      record_program(program)
+      print_peer(program) if ENV["ANSWERS_PEER"]
+    end
   end
 
   desc "Print the first lines of the profiles of the last check:answers, without running the programs"
@@ -90,6 +93,19 @@ def prepare(program, directory)
     File.write(File.join(directory, file), text)
   else
     system("sh", "-c", program.setup, chdir: directory, out: File::NULL) || abort("#{program.name}: its preparation failed")
+  end
+end
+
+# Runs the program once more, under stackprof, and prints the rows of the process with most samples.
+def print_peer(program)
+  puts "-- what stackprof saw of the main thread"
+  Dir.mktmpdir("answers-") do |directory|
+    Dir.mkdir(found = "#{directory}/.peer")
+    prepare(program, directory)
+    Open3.capture3({ "RUBYOPT" => "-r#{ROOT}/rakelib/answers/stackprof", "ANSWERS_PEER" => found },
+                   "sh", "-c", program.command, chdir: directory, stdin_data: "")
+    largest = Dir.children(found).max
+    puts largest ? File.read("#{found}/#{largest}") : "(nothing)"
   end
 end
 
