@@ -7,7 +7,7 @@ use std::time::Duration;
 use magnus::{function, prelude::*, Error, RModule};
 
 use crate::capture::{handler, walk};
-use crate::engine::{perf, ticker};
+use crate::engine::{perf, tick};
 use crate::shared::CAPTURE;
 use crate::sys::context::Context;
 use crate::sys::siginfo::TimerInfo;
@@ -77,7 +77,7 @@ fn hammer(interval_us: u64) {
     let body = move || {
         while HAMMERING.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_micros(interval_us));
-            threads::live().for_each(ticker::tick);
+            threads::live().for_each(tick::tick);
         }
     };
     sigprof::without_signals(|| std::thread::spawn(body));
@@ -114,7 +114,7 @@ fn handler_ns(times: usize) -> u64 {
 
 /// Delays the ticker by some microseconds, from each decision for a tick to sending it.
 fn slow_ticks(us: u64) {
-    ticker::SLOW_TICKS_US.store(us, Ordering::Relaxed);
+    tick::SLOW_TICKS_US.store(us, Ordering::Relaxed);
 }
 
 /// Returns the number of ticks that arrived when they were no longer wanted.

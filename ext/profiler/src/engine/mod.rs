@@ -38,6 +38,7 @@ pub(crate) mod progress;
 pub(crate) mod round;
 pub(crate) mod setitimer;
 pub(crate) mod thread_timer;
+pub(crate) mod tick;
 pub(crate) mod ticker;
 
 /// True if no engine arms anything: see [`halt`].

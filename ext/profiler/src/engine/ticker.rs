@@ -4,13 +4,8 @@
 //! engine `ticker` it sends a tick to each thread that runs, at a random instant of each interval, as finely
 //! as requested.
 //!
-//! It spares threads that do not run: a thread that is known to block, one whose CPU clock stands still, and
-//! one that the kernel says is asleep. A signal there would yield no information, and end a system call with
-//! EINTR. For each thread and tick it reads two clocks from the kernel. A forked child does not inherit the
-//! ticker, and gets one of its own.
-//!
-//! If no hook reports waits, it samples the wall clocks as well, with any engine. A thread that waits is then
-//! sent a tick too, but seldom (`core/sampling/estimated_wall_clock.rs`).
+//! If no hook reports waits, it samples the wall clocks as well, with any engine. Which threads it spares is in
+//! [`tick`]. A forked child does not inherit the ticker, and gets one of its own.
 //!
 //! If it only polls for blocks, it waits for the [`alarm`], which threads with the GVL set. As the engine, it
 //! sleeps when no thread has run for a while, until a hook on the GVL wakes it. So an idle process is not
@@ -31,22 +26,11 @@ use ::profiler_core::rng;
 
 use crate::before_3_3;
 use crate::engine::round::{self, Round};
-use crate::engine::{alarm, blocks, setitimer};
+use crate::engine::{alarm, blocks, setitimer, tick};
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
-use crate::sys::siginfo::TimerInfo;
-use crate::sys::system_call::may_be_interrupted;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, ThreadState};
-
-/// The least CPU time in nanoseconds between two ticks of a thread, unless an eighth of the interval is more.
-/// It is far more than a thread needs to be interrupted and to block again; otherwise a thread that blocks
-/// with the GVL would be interrupted for ever.
-const MIN_CPU_NS: u64 = 20_000;
-
-fn min_cpu_ns(interval_ns: u64) -> u64 {
-    MIN_CPU_NS.max(interval_ns / 8)
-}
 
 /// The time below which the ticker sleeps in a way that no other thread can end. Of the 40 us that a round
 /// takes, that saves 3 us. At the default interval all sleeps are shorter than this.
@@ -60,8 +44,6 @@ pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
 static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
 /// The ticker's thread, once it was needed. It is leaked, for callers that may neither lock nor free.
 static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
-/// The number of ticks sent for sampled wall clocks.
-static WALL_TICKS: AtomicU64 = AtomicU64::new(0);
 /// True while the ticker sleeps until a thread runs.
 static IDLE: AtomicBool = AtomicBool::new(false);
 /// The time in nanoseconds for which no thread must have run before the ticker sleeps like that. Waking it
@@ -84,10 +66,6 @@ const LONGEST_IDLE: Duration = Duration::from_secs(10);
 /// The time after which a thread that began to run sees that the ticker is about to sleep, or the ticker sees
 /// that it runs. Other processors see a store far sooner.
 const SEEN: Duration = Duration::from_micros(100);
-
-/// The time in microseconds from the decision for a tick to sending it: for specs.
-#[cfg(feature = "testing")]
-pub(crate) static SLOW_TICKS_US: AtomicU64 = AtomicU64::new(0);
 
 /// The mean time in nanoseconds between two polls for a blocked thread; 0 if there are none.
 static LOOK_NS: AtomicU64 = AtomicU64::new(0);
@@ -154,12 +132,6 @@ pub(crate) fn used_ns() -> u64 {
     }
 }
 
-/// Returns the number of ticks sent in this process for sampled wall clocks, some of them to threads that
-/// wait.
-pub(crate) fn wall_ticks() -> u64 {
-    WALL_TICKS.load(Ordering::Relaxed)
-}
-
 /// Returns the native id of the ticker's thread; 0 if there is none.
 pub(crate) fn native_id() -> i32 {
     NATIVE_ID.load(Ordering::Relaxed)
@@ -169,13 +141,14 @@ pub(crate) fn native_id() -> i32 {
 pub(crate) fn forget() {
     INTERVAL_NS.store(0, Ordering::Relaxed);
     NATIVE_ID.store(0, Ordering::Relaxed);
-    WALL_TICKS.store(0, Ordering::Relaxed);
+    tick::forget();
     TICKER.store(null_mut(), Ordering::Relaxed);
     IDLE.store(false, Ordering::Relaxed);
     round::forget();
     alarm::forget();
 }
 
+/// The body of the ticker's thread.
 fn work() {
     native_thread::sleep_precisely();
     NATIVE_ID.store(native_thread::native_id(), Ordering::Relaxed);
@@ -183,83 +156,136 @@ fn work() {
         alarm::create(native_thread::native_id());
     }
     let receives = Cell::new(false);
-    let mut chance = super::random() | 1;
-    let mut slot_ns = clock::monotonic_ns();
-    let (mut busy_ns, mut last_round_ns, mut last_look_ns) = (slot_ns, 0, 0);
+    let mut rounds = Rounds::new();
     loop {
         if setitimer::is_ours() && !receives.get() {
             alarm::silence();
         }
         setitimer::receive_here(&receives);
-        let interval_ns = INTERVAL_NS.load(Ordering::Relaxed);
-        if interval_ns == 0 {
-            park();
-            slot_ns = clock::monotonic_ns();
-            busy_ns = slot_ns;
-            continue;
-        }
         let look_ns = LOOK_NS.load(Ordering::Relaxed);
-        let only_looks = only_looks(look_ns);
-        if only_looks && alarm::exists() && !setitimer::is_ours() {
-            alarm::wait(look_ns, || threads::gvl_holder::running().is_some());
+        match INTERVAL_NS.load(Ordering::Relaxed) {
+            0 => {
+                park();
+                rounds.resume();
+            }
+            _ if only_looks(look_ns) && alarm::exists() && !setitimer::is_ours() => {
+                rounds.look_at_alarm(look_ns);
+            }
+            interval_ns if rounds.are_idle(interval_ns) => rounds.wait_for_a_running_thread(),
+            interval_ns => rounds.next(interval_ns, look_ns),
+        }
+    }
+}
+
+/// The times of the ticker's rounds. All are of the monotonic clock, in nanoseconds.
+struct Rounds {
+    /// The state of the random numbers.
+    chance: u64,
+    /// The beginning of the interval in which the next round falls.
+    slot_ns: u64,
+    /// When a thread was last seen running.
+    busy_ns: u64,
+    last_round_ns: u64,
+    last_look_ns: u64,
+}
+
+impl Rounds {
+    fn new() -> Self {
+        let now_ns = clock::monotonic_ns();
+        let chance = super::random() | 1;
+        Self { chance, slot_ns: now_ns, busy_ns: now_ns, last_round_ns: 0, last_look_ns: 0 }
+    }
+
+    /// Begins anew after a pause.
+    fn resume(&mut self) {
+        self.slot_ns = clock::monotonic_ns();
+        self.busy_ns = self.slot_ns;
+    }
+
+    /// Waits for the alarm, which a thread with the GVL sets, and polls for a block.
+    fn look_at_alarm(&mut self, look_ns: u64) {
+        alarm::wait(look_ns, || threads::gvl_holder::running().is_some());
+        {
             let _round = Round::begin();
             if is_wanted() {
                 blocks::look();
             }
-            slot_ns = clock::monotonic_ns();
-            busy_ns = slot_ns;
-            continue;
         }
-        let idle = is_idle();
-        if !idle {
-            busy_ns = slot_ns;
-        } else if slot_ns.saturating_sub(busy_ns) > patience_ns(interval_ns) {
-            IDLE.store(true, Ordering::SeqCst);
-            // Checked again, as a thread that began to run in between did not see that the ticker sleeps.
-            sleep(SEEN);
-            if is_idle() {
-                park_timeout(LONGEST_IDLE);
-            }
-            IDLE.store(false, Ordering::Relaxed);
-            slot_ns = clock::monotonic_ns();
-            continue;
+        self.resume();
+    }
+
+    /// Returns whether no thread has run for so long that the ticker should sleep until one does.
+    fn are_idle(&mut self, interval_ns: u64) -> bool {
+        if !is_idle() {
+            self.busy_ns = self.slot_ns;
+            return false;
         }
-        chance = rng::after(chance);
-        let (first_ns, span_ns) = if only_looks {
-            // Timed from one poll to the next, so that no program falls into step with them, and no gap is far
-            // longer than another.
-            (last_look_ns.max(slot_ns - interval_ns) + interval_ns * 3 / 4, interval_ns / 2)
-        } else {
-            // No sooner than a thread can have run enough since the last round: waking up is most of the
-            // overhead of a tick.
-            let first_ns = slot_ns.max(last_round_ns + min_cpu_ns(interval_ns));
-            (first_ns, (slot_ns + interval_ns).saturating_sub(first_ns))
-        };
-        sleep_until(first_ns + chance % span_ns.max(1), interval_ns);
+        self.slot_ns.saturating_sub(self.busy_ns) > patience_ns(interval_ns)
+    }
+
+    fn wait_for_a_running_thread(&mut self) {
+        IDLE.store(true, Ordering::SeqCst);
+        // Checked again, as a thread that began to run in between did not see that the ticker sleeps.
+        sleep(SEEN);
+        if is_idle() {
+            park_timeout(LONGEST_IDLE);
+        }
+        IDLE.store(false, Ordering::Relaxed);
+        self.slot_ns = clock::monotonic_ns();
+    }
+
+    /// Sleeps until a random instant of the interval, then polls for a block and visits the threads.
+    fn next(&mut self, interval_ns: u64, look_ns: u64) {
+        let only_looks = only_looks(look_ns);
+        let then_ns = self.choose(interval_ns, only_looks);
+        sleep_until(then_ns, interval_ns);
         let now_ns = clock::monotonic_ns();
-        last_round_ns = now_ns;
+        self.last_round_ns = now_ns;
         let round = Round::begin();
-        if is_wanted() && look_ns > 0 && now_ns - last_look_ns >= look_ns / 2 {
-            last_look_ns = now_ns;
+        if is_wanted() && look_ns > 0 && now_ns - self.last_look_ns >= look_ns / 2 {
+            self.last_look_ns = now_ns;
             blocks::look();
         }
         if is_wanted() && !only_looks {
-            let mut waited_for = None;
-            // A thread that no session profiles ticks for the threads that wait for it.
-            let mut is_visited = |state: &ThreadState| {
-                !state.wanted.only_blamed.load(Ordering::Relaxed)
-                    || *waited_for.get_or_insert_with(threads::any_waits_for_gvl)
-            };
-            threads::live().filter(|it| is_visited(it)).for_each(|it| visit(it, slot_ns, now_ns));
+            visit_threads(self.slot_ns, now_ns);
         }
         drop(round);
-        slot_ns += interval_ns;
-        let missed = now_ns.saturating_sub(slot_ns) / interval_ns;
-        slot_ns += missed * interval_ns;
+        self.slot_ns += interval_ns;
+        let missed = now_ns.saturating_sub(self.slot_ns) / interval_ns;
+        self.slot_ns += missed * interval_ns;
         if let (1.., false, Some(hub)) = (missed, only_looks, CAPTURE.hub()) {
             add(&hub.counters.overrun, missed);
         }
     }
+
+    /// Chooses the instant of the next round.
+    fn choose(&mut self, interval_ns: u64, only_looks: bool) -> u64 {
+        self.chance = rng::after(self.chance);
+        let (first_ns, span_ns) = if only_looks {
+            // Timed from one poll to the next, so that no program falls into step with them, and no gap is far
+            // longer than another.
+            let last_ns = self.last_look_ns.max(self.slot_ns - interval_ns);
+            (last_ns + interval_ns * 3 / 4, interval_ns / 2)
+        } else {
+            // No sooner than a thread can have run enough since the last round: waking up is most of the
+            // overhead of a tick.
+            let first_ns = self.slot_ns.max(self.last_round_ns + tick::min_cpu_ns(interval_ns));
+            (first_ns, (self.slot_ns + interval_ns).saturating_sub(first_ns))
+        };
+        first_ns + self.chance % span_ns.max(1)
+    }
+}
+
+/// Sends a tick to each thread whose turn it is. A thread that no session profiles ticks for the threads that
+/// wait for it.
+fn visit_threads(slot_ns: u64, now_ns: u64) {
+    let is_engine = IS_ENGINE.load(Ordering::Relaxed);
+    let mut waited_for = None;
+    let mut is_visited = |state: &ThreadState| {
+        !state.wanted.only_blamed.load(Ordering::Relaxed)
+            || *waited_for.get_or_insert_with(threads::any_waits_for_gvl)
+    };
+    threads::live().filter(|it| is_visited(it)).for_each(|it| tick::visit(it, is_engine, slot_ns, now_ns));
 }
 
 /// Returns whether the ticker only polls for blocks, if the mean time between two polls is `look_ns`.
@@ -292,7 +318,7 @@ fn all_blocked() -> bool {
             state.wanted.interval_ns.load(Ordering::Relaxed) > 0
                 && !state.wanted.only_blamed.load(Ordering::Relaxed)
         })
-        .all(|it| waits_are_measured(it) && it.walls.gvl_wait_since_ns() == 0)
+        .all(|it| tick::waits_are_measured(it) && it.walls.gvl_wait_since_ns() == 0)
 }
 
 /// Sleeps until `then_ns`, or until the interval changes. A short sleep does not notice a change.
@@ -308,77 +334,4 @@ fn sleep_until(then_ns: u64, interval_ns: u64) {
             park_timeout(Duration::from_nanos(left_ns));
         }
     }
-}
-
-/// Sends the thread a tick, if it is its turn in the round that began at `slot_ns`, and it has run.
-fn visit(state: &'static ThreadState, slot_ns: u64, now_ns: u64) {
-    let interval_ns = state.wanted.interval_ns.load(Ordering::Relaxed);
-    // A thread that is sampled less often than others is skipped now and then, as is one that must run first.
-    if interval_ns == 0 || now_ns < state.ticker.next_tick_ns.load(Ordering::Relaxed) {
-        return;
-    }
-    if state.polled.are_on() {
-        state.ticker.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
-        return poll(state, now_ns);
-    }
-    if !IS_ENGINE.load(Ordering::Relaxed) {
-        return;
-    }
-    if waits_are_measured(state) {
-        return;
-    }
-    let Some(cpu_ns) = clock::cpu_ns_of(state.native_id()) else { return };
-    if state.ticker.visited_cpu_ns.swap(cpu_ns, Ordering::Relaxed) == cpu_ns {
-        return; // has not run since the last round
-    }
-    if cpu_ns.wrapping_sub(state.ticker.ticked_cpu_ns.load(Ordering::Relaxed)) < min_cpu_ns(interval_ns) {
-        return;
-    }
-    // A thread that has run and is asleep by now is caught another time: its next sample includes the time
-    // that it ran.
-    if clock::cpu_ns_of(state.native_id()) == Some(cpu_ns) && clock::is_asleep(state.native_id()) {
-        return;
-    }
-    state.ticker.ticked_cpu_ns.store(cpu_ns, Ordering::Relaxed);
-    state.ticker.next_tick_ns.store(slot_ns + interval_ns, Ordering::Relaxed);
-    state.ticker.signal.announce();
-    if waits_are_measured(state) {
-        return state.ticker.signal.retract();
-    }
-    #[cfg(feature = "testing")]
-    ::std::thread::sleep(Duration::from_micros(SLOW_TICKS_US.load(Ordering::Relaxed)));
-    tick(state);
-}
-
-/// Polls a thread whose waits no hook reports. A tick that would end a call of C code is not sent: the thread
-/// is asked by a job instead, which reaches it if it is blocked with the GVL.
-fn poll(state: &'static ThreadState, now_ns: u64) {
-    let cpu_ns = clock::cpu_ns_of(state.native_id());
-    if let (true, Some(cpu_ns)) = (state.block.is_asked(), cpu_ns) {
-        if state.block.used_since(cpu_ns) == 0 {
-            return; // still in the same call
-        }
-    }
-    if !state.polled.poll(now_ns, cpu_ns) {
-        return;
-    }
-    if may_be_interrupted(state.native_id(), true) {
-        add(&WALL_TICKS, 1);
-        return tick(state);
-    }
-    state.block.used_since(cpu_ns.unwrap_or(0));
-    blocks::ask(state);
-}
-
-/// Returns whether the thread waits and a tick would yield nothing new, as its waits are measured and no
-/// session measures its CPU time.
-fn waits_are_measured(state: &ThreadState) -> bool {
-    state.walls.is_suspended() && !state.wanted.cpu.load(Ordering::Relaxed)
-}
-
-/// Sends the signal that the timer of a thread would send: the kernel lets a process send itself such a
-/// signal.
-pub(crate) fn tick(state: &'static ThreadState) {
-    // A thread that has ended needs none.
-    let _ = TimerInfo::with(::core::ptr::from_ref(state) as usize).send(state.native_id());
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use profiler_core::ticking::governor::{Governor, Readings};
 
-use crate::engine::ticker;
+use crate::engine::{tick, ticker};
 use crate::sampler::readings::COLLECTOR_NS;
 use crate::sampler::state::{try_lock, Sampler};
 use crate::sampler::tick_request::TickRequest;
@@ -34,7 +34,7 @@ fn readings() -> Readings {
         process_ns: clock::process_cpu_ns(),
         own_ns: threads::handler_ns()
             + threads::ticks() * DELIVERY_NS
-            + ticker::wall_ticks() * WAKING_NS
+            + tick::wall_ticks() * WAKING_NS
             + COLLECTOR_NS.load(Ordering::Relaxed)
             + ticker::used_ns(),
     }
