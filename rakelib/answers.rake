@@ -14,7 +14,7 @@ namespace :check do
   task :answers do
     programs = picked_programs
     programs -= lacking_in_debian(programs)
-    install_packages(programs.flat_map(&:packages))
+    install_packages(programs.flat_map(&:packages) + (ENV["ANSWERS_PEER"] ? %w[ruby-stackprof] : []))
     programs.each do |program|
       record_program(program)
       print_peer(program) if ENV["ANSWERS_PEER"]
