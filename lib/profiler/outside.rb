@@ -4,6 +4,7 @@ require "etc"
 
 require_relative "errors"
 require_relative "outside/calls"
+require_relative "process/user"
 
 module Profiler
   # The kernel's view of a process and its threads. It works for any program, and asks the process nothing.
@@ -50,7 +51,7 @@ module Profiler
 
     # @return [Hash]
     def to_h
-      { pid: pid, program: program, state: STATES[status[/^State:\s*(\S)/, 1]], user: user, rss_kb: status[/^VmRSS:\s*(\d+)/, 1]&.to_i,
+      { pid: pid, program: program, state: STATES[status[/^State:\s*(\S)/, 1]], user: ProcessUser.of(pid), rss_kb: status[/^VmRSS:\s*(\d+)/, 1]&.to_i,
         threads: threads.map { |it| it.to_h.merge(state: STATES.fetch(it.state, it.state)) } }
     end
 
@@ -137,12 +138,6 @@ module Profiler
       @status ||= File.read("/proc/#{pid}/status", encoding: Encoding::BINARY)
     rescue SystemCallError
       ""
-    end
-
-    def user
-      Etc.getpwuid(Integer(status[/^Uid:\s*(\d+)/, 1])).name
-    rescue ArgumentError, TypeError
-      status[/^Uid:\s*(\d+)/, 1] || "unknown"
     end
   end
 end

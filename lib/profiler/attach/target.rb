@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../process/user"
+
 module Profiler
   module Attach
     # A process to attach to, as the kernel describes it.
@@ -114,6 +116,7 @@ module Profiler
 
       def why_forbidden
         root = Process.euid.zero?
+        user = ProcessUser.of(pid)
         return "it belongs to #{user}: run this command as #{user} or root (sudo profiler attach #{pid})" unless root || uid == Process.euid
 
         scope = File.read(YAMA).to_i rescue 0 # rubocop:disable Style/RescueModifier
@@ -146,13 +149,6 @@ module Profiler
       def age
         ticks = File.binread("/proc/#{pid}/stat").rpartition(")").last.split[19].to_f
         File.read("/proc/uptime").to_f - (ticks / Etc.sysconf(Etc::SC_CLK_TCK))
-      end
-
-      # Returns the user's name, or number.
-      def user
-        Etc.getpwuid(uid).name
-      rescue ArgumentError
-        "user #{uid}"
       end
 
       def same?(path, seen)

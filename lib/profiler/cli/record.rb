@@ -89,10 +89,7 @@ module Profiler
         parser.on("--trim-path [DIR]", "shorten paths, so that deploys can be compared: gem:NAME/..., ruby:..., and relative to DIR (default: where the command starts)") do |root|
           @env[Settings::TRIM_PATH] = root ? FileName.absolute(CLI.path(root)) : "1"
         end
-        parser.on("--fibers", "label each sample with the number of its fiber") { @env[Settings::FIBERS] = "1" }
-        parser.on("--timeline", "keep the last million timeline events, about 10 bytes each (default with .html)") do
-          @env[Settings::TIMELINE] = "1"
-        end
+        detail_options(parser, "default with .html")
         parser.on("--start-paused", "start paused, until the signal of --signal arrives") { @env[Settings::START_PAUSED] = "1" }
         parser.on("--label NAME=VALUE", "add a label to every sample; may be repeated") { |label| @labels << CLI.text(non_empty("--label", label)) }
         parser.on("--control", "open a control socket in each process, for profiler ps, dump, top and start") { @env[Settings::CONTROL] = "1" }
@@ -101,6 +98,14 @@ module Profiler
         parser.on("-q", "--quiet", "do not print the summary") { @env[Settings::QUIET] = "1" }
         parser.on("--json", "print the summary as JSON on stderr: resources, findings and files") { @json = true }
         color_option(parser)
+      end
+
+      # Adds the options of what is kept with each sample.
+      #
+      # @param default [String, nil] when there is a timeline without its option
+      def detail_options(parser, default = nil)
+        parser.on("--fibers", "label each sample with the number of its fiber") { @env[Settings::FIBERS] = "1" }
+        parser.on("--timeline", "keep the last million timeline events, about 10 bytes each#{" (#{default})" if default}") { @env[Settings::TIMELINE] = "1" }
       end
 
       def output_options(parser)

@@ -36,8 +36,7 @@ module Profiler
         VARIABLES.reject { |_, (variable, _)| OF_PROCESSES.include?(variable) }.each do |option, (variable, text)|
           parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
         end
-        parser.on("--fibers", "label each sample with the number of its fiber") { @env[Settings::FIBERS] = "1" }
-        parser.on("--timeline", "keep the last million timeline events, about 10 bytes each") { @env[Settings::TIMELINE] = "1" }
+        detail_options(parser)
         parser.on("--only NAME=VALUE", "record only while the label has this value; may be repeated") { |text| @only.store(*label(text)) }
         attach_option(parser)
         parser.on("--json", "print JSON: session") { @json = true }

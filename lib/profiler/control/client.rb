@@ -6,6 +6,7 @@ require "socket"
 require_relative "../errors"
 require_relative "../option_fault"
 require_relative "../process/losses"
+require_relative "../process/user"
 require_relative "place"
 
 module Profiler
@@ -111,7 +112,7 @@ module Profiler
           return "there is no process #{process}" unless there?(process)
 
           "process #{process} has no control socket here: start it with #{Place::VARIABLE}=1, or by profiler record --control " \
-            "(its user is #{user(process)}). Or pass --attach, or run profiler attach #{process}: it then loads the profiler as it runs (experimental)"
+            "(its user is #{ProcessUser.of(process)}). Or pass --attach, or run profiler attach #{process}: it then loads the profiler as it runs (experimental)"
         end
 
         # Does not use /proc, which macOS does not have.
@@ -121,13 +122,6 @@ module Profiler
           true
         rescue Errno::ESRCH, RangeError
           false
-        end
-
-        def user(process)
-          require "etc"
-          Etc.getpwuid(File.stat("/proc/#{process}").uid).name
-        rescue SystemCallError, ArgumentError
-          "not known"
         end
       end
 

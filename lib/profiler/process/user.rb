@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Profiler
+  # The user with whose rights a process runs, as the kernel says.
+  #
+  # @api private
+  module ProcessUser
+    class << self
+      # @param process [Integer, String] its number
+      # @return [Integer, nil] nil if the kernel does not say it
+      def id_of(process)
+        File.read("/proc/#{process}/status", encoding: Encoding::BINARY)[/^Uid:\s*\d+\s+(\d+)/, 1]&.to_i
+      rescue SystemCallError
+        nil
+      end
+
+      # @param process [Integer, String] its number
+      # @return [String] the name, or the number of a user without a name
+      def of(process)
+        id = id_of(process) or return "unknown"
+        require "etc"
+        Etc.getpwuid(id).name
+      rescue ArgumentError
+        id.to_s
+      end
+    end
+  end
+end
