@@ -20,7 +20,8 @@ module Profiler
 
       @limit = limit
       @unit = unit
-      @of = of && Allocations.name_of(of)
+      @of = of
+      @name = Allocations.name_of(of) if of
       @warm_up = warm_up
     end
 
@@ -33,7 +34,7 @@ module Profiler
     end
 
     def description
-      "allocate at most #{@limit} #{@unit}#{" of #{@of}" if @of}"
+      "allocate at most #{@limit} #{@unit}#{" of #{@name}" if @name}"
     end
 
     # Returns the reason of a failure, with the places of allocation, the one with the most objects first.

@@ -27,12 +27,15 @@ module Profiler
     INTERNAL = "(internal to Ruby)"
     AROUND = "Profiler::Allocations.around"
     OUTSIDE = "Profiler.allocations_of"
-    private_constant :Probe, :INTERNAL, :AROUND, :OUTSIDE
+    # The longest name for which a similar one is looked for.
+    LONGEST_WORD = 200
+    DEFINED, AUTOLOAD, GET = %i[const_defined? autoload? const_get].map { |name| Module.instance_method(name) }
+    private_constant :Probe, :INTERNAL, :AROUND, :OUTSIDE, :LONGEST_WORD, :DEFINED, :AUTOLOAD, :GET
 
     class << self
       # @api private
       def of(warm_up)
-        check_warm_up(warm_up)
+        AnyObject.integer("warm_up", warm_up, 0)
         warm_up.times { yield }
         session = Session.begin({ mode: :allocations, every: 1, threads: :current, depth: 10_000 }, bound: true)
         losses = Native.hook_losses
@@ -53,19 +56,41 @@ module Profiler
       # @api private
       def name_of(klass)
         return Native.class_name(klass) if Class === klass
-        raise ArgumentError, "#{AnyObject.text(klass)} is not a class with objects of its own (allowed: a class, or its name)" unless String === klass || Symbol === klass
 
-        klass.to_s
+        AnyObject.utf8(klass) or raise ArgumentError, "#{AnyObject.text(klass)} is not a class with objects of its own (allowed: a class, or its name)"
       end
 
-      # @param rounds [Integer] how often a block is run before
+      # Refuses a name that no class has: it would have no objects for a wrong reason. Nothing is loaded to find out.
+      #
+      # @param name [String]
       # @raise [ArgumentError]
       # @api private
-      def check_warm_up(rounds)
-        raise ArgumentError, "warm_up: #{AnyObject.text(rounds)} is not an Integer of 0 or more" unless Integer === rounds && !rounds.negative?
+      def demand_class(name)
+        return if constant?(name)
+
+        names = ObjectSpace.each_object(Class).map { |klass| Native.class_name(klass) }.uniq
+        return if names.include?(name)
+
+        nearest = Nearest.of(name, names.select { |other| (other.size - name.size).abs <= name.size / 4 }) if name.size <= LONGEST_WORD
+        raise ArgumentError, "no class is named #{AnyObject.text(name)}#{": did you mean #{nearest}?" if nearest} (allowed: a class, or the name of one that exists after " \
+                             "the block, or that autoload can load)"
       end
 
       private
+
+      # Returns whether a constant of that name is a class, or is loaded on first use and may be one.
+      def constant?(name)
+        owner = Object
+        name.split("::").each do |part|
+          return false unless Module === owner && DEFINED.bind_call(owner, part, false)
+          return true if AUTOLOAD.bind_call(owner, part, false)
+
+          owner = GET.bind_call(owner, part, false)
+        end
+        Class === owner && Native.class_name(owner) == name # or it is an alias
+      rescue NameError
+        false # it cannot be the name of a constant
+      end
 
       # Raises if the hook was lost. Before Ruby 4.0, the VM stops calling it once it has freed a Ractor, which is noticed in the
       # next GC.
@@ -121,11 +146,14 @@ module Profiler
     # Returns the places of a class, or all places.
     #
     # @return [Array<Site>]
+    # @raise [ArgumentError] if there is no such class
     def of(klass)
       return sites unless klass
 
       name = Allocations.name_of(klass)
-      sites.select { |it| it.class_name == name }
+      found = sites.select { |it| it.class_name == name }
+      Allocations.demand_class(name) if found.empty? && !(Class === klass)
+      found
     end
 
     def inspect

@@ -12,7 +12,9 @@ module Profiler
     RESPOND_TO = Kernel.instance_method(:respond_to?)
     # The longest word of an option, in bytes.
     MAX_WORD_BYTES = 10_000
-    private_constant :CLASS, :RESPOND_TO, :MAX_WORD_BYTES
+    # The largest value of an option that counts something.
+    LARGEST = (2**31) - 1
+    private_constant :CLASS, :RESPOND_TO, :MAX_WORD_BYTES, :LARGEST
 
     class << self
       # Returns a description of the object for a message, without running code of the app.
@@ -27,6 +29,17 @@ module Profiler
       # @return [Class] its class, where a message must not show its value
       def class_of(object)
         CLASS.bind(object).call
+      end
+
+      # Returns what the object's own +to_s+ returns.
+      #
+      # @param object [Object]
+      # @return [String, nil] nil if it raises, or there is none
+      def own_text(object)
+        Losses.own(Losses::OF_APPS, ->(_error) {}) do
+          text = object.to_s
+          text if String === text
+        end
       end
 
       # Returns whether it responds to the method.
@@ -71,6 +84,40 @@ module Profiler
         raise ArgumentError, "#{option}: #{text(object)} is not a list of names (allowed: an Array of Strings or Symbols)"
       end
 
+      # Returns the value of an option that is a number, as one of Ruby's own: methods of any other are the app's, and may raise later.
+      #
+      # @param option [String] its name
+      # @param object [Object]
+      # @param what [String] what is allowed
+      # @yieldparam number [Integer, Float, Rational]
+      # @yieldreturn [Boolean] whether it is allowed
+      # @return [Integer, Float, Rational]
+      # @raise [ArgumentError]
+      def number(option, object, what)
+        number = own_number(object)
+        return number if number && yield(number)
+
+        raise ArgumentError, "#{option}: #{text(object)} is not #{what}"
+      end
+
+      # Returns the value of an option that is an Integer from +least+ on, and that fits into a number of the extension.
+      #
+      # @param option [String] its name
+      # @param object [Object]
+      # @param least [Integer]
+      # @return [Integer]
+      # @raise [ArgumentError]
+      def integer(option, object, least = 1)
+        wrong = if !(Integer === object) || object < least
+                  "not #{least == 1 ? "a positive Integer" : "an Integer of #{least} or more"}"
+                elsif object > LARGEST
+                  "too large (allowed: up to #{LARGEST})"
+                end
+        raise ArgumentError, "#{option}: #{text(object)} is #{wrong}" if wrong
+
+        object
+      end
+
       # @param object [Object]
       # @return [String, nil] the text of a String or a Symbol; nil if it is neither, or its bytes are no text
       def utf8(object)
@@ -82,6 +129,17 @@ module Profiler
         text if text.valid_encoding?
       rescue EncodingError
         nil
+      end
+
+      private
+
+      # @return [Integer, Float, Rational, nil] nil for what is no real number
+      def own_number(object)
+        case object
+        when Integer, Float, Rational then object
+        when Complex then nil
+        when Numeric then Losses.own(Losses::OF_APPS, ->(_error) {}) { Float(object) } # such as a BigDecimal
+        end
       end
     end
   end

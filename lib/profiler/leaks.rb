@@ -19,7 +19,7 @@ module Profiler
       def find(rounds, warm_up, every)
         raise ArgumentError, "rounds: #{AnyObject.text(rounds)} is not an Integer from 2 to #{MAX_ROUNDS}" unless Integer === rounds && rounds.between?(2, MAX_ROUNDS)
 
-        Allocations.check_warm_up(warm_up)
+        AnyObject.integer("warm_up", warm_up, 0)
         warm_up.times { yield }
         session = Session.begin({ mode: :heap, every: every })
         begin

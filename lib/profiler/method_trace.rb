@@ -56,8 +56,9 @@ module Profiler
       # @return [MethodTrace, Group]
       # @api private
       def begin(method, limit:, max_overhead:, **log)
-        check(limit, max_overhead)
-        options = { limit: limit, max_overhead: max_overhead, **log }
+        check(limit)
+        share = AnyObject.number("max_overhead", max_overhead, "a share of a core (allowed: #{SHARES.begin} to #{SHARES.end})") { |number| SHARES.cover?(number) }
+        options = { limit: limit, max_overhead: share, **log }
         Target.pattern?(method) ? Group.begin(method, **options) : of(Target.of(method), **options)
       end
 
@@ -119,13 +120,10 @@ module Profiler
 
       private
 
-      def check(limit, max_overhead)
-        unless limit.equal?(nil) || (Integer === limit && limit.between?(1, (1 << 62)))
-          raise ArgumentError, "limit: #{AnyObject.text(limit)} is not a number of calls (allowed: an Integer from 1 on, or nil)"
-        end
-        return if Numeric === max_overhead && max_overhead.real? && SHARES.cover?(max_overhead)
+      def check(limit)
+        return if limit.equal?(nil) || (Integer === limit && limit.between?(1, (1 << 62)))
 
-        raise ArgumentError, "max_overhead: #{AnyObject.text(max_overhead)} is not a share of a core (allowed: #{SHARES.begin} to #{SHARES.end})"
+        raise ArgumentError, "limit: #{AnyObject.text(limit)} is not a number of calls (allowed: an Integer from 1 on, or nil)"
       end
     end
 
@@ -194,10 +192,8 @@ module Profiler
     #   has ended
     # @raise [ArgumentError] for any other number
     def percentiles(*percents)
-      wrong = percents.index { |percent| !(Numeric === percent) || !percent.real? || !percent.between?(0, 100) }
-      raise ArgumentError, "#{AnyObject.text(percents[wrong])} is not a percentage (allowed: 0 to 100)" if wrong
-
-      @tracer._percentiles(percents.map(&:to_f))
+      numbers = percents.map { |percent| AnyObject.number("percentiles", percent, "a percentage (allowed: 0 to 100)") { |number| number.between?(0, 100) } }
+      @tracer._percentiles(numbers.map(&:to_f))
     end
 
     # Removes and returns lines of the log, the oldest first: one for each call that was logged.

@@ -80,8 +80,8 @@ module Profiler
     # @raise [ArgumentError] for a value that is not allowed
     def initialize(app = nil, at: AT, permit: nil, token: nil, concurrency: 4, frequency: 100, max_overhead: 0.01, most_seconds: 60,
                    dimensions: %w[endpoint job])
-      positive("concurrency", concurrency)
-      positive("most_seconds", most_seconds)
+      AnyObject.integer("concurrency", concurrency)
+      AnyObject.integer("most_seconds", most_seconds)
       raise ArgumentError, "at: #{AnyObject.text(at)} is not a path (allowed: for example /debug/pprof)" unless String === at && at.encoding.ascii_compatible? && at.match?(%r{\A(?:/[^/]+)+\z})
 
       @timed = { frequency: frequency, max_overhead: max_overhead }.compact
@@ -99,12 +99,14 @@ module Profiler
     end
 
     def call(env)
+      return @app.call(env) if @app && !Middleware.env?(env)
+
       path = path_in(env)
       return @app.call(env) if @app && (path.nil? || !permitted?(env))
       return Answer.absent(env) unless @app || permitted?(env)
 
       response = answer(env, path)
-      env["REQUEST_METHOD"] == "HEAD" ? Answer.head(response) : response
+      env.fetch("REQUEST_METHOD", nil) == "HEAD" ? Answer.head(response) : response
     end
 
     # Returns whether the request has the token, if there is one.
@@ -116,7 +118,8 @@ module Profiler
 
     # Returns the path below that of this app; nil if it is outside.
     def path_in(env)
-      path = env["PATH_INFO"].to_s
+      path = env.fetch("PATH_INFO", nil)
+      path = "" unless String === path
       return path unless @app
 
       path.delete_prefix(@at) if path.start_with?(@at) && [nil, "/"].include?(path[@at.size])
@@ -132,18 +135,18 @@ module Profiler
     def refuse_foreign(env)
       unless @warned
         @warned = true
-        Losses.say("a request for a profile was refused, because a page of another site may have caused it (Host: #{env["HTTP_HOST"].to_s.b[0, 60].inspect}); " \
+        Losses.say("a request for a profile was refused, because a page of another site may have caused it (Host: #{env.fetch("HTTP_HOST", nil).to_s.b[0, 60].inspect}); " \
                    "with token: such requests are allowed")
       end
       false
     end
 
     def answer(env, path)
-      return Answer.text(405, "only GET and HEAD are allowed", "allow" => METHODS.join(", ")) unless METHODS.include?(env["REQUEST_METHOD"])
+      return Answer.text(405, "only GET and HEAD are allowed", "allow" => METHODS.join(", ")) unless METHODS.include?(env.fetch("REQUEST_METHOD", nil))
 
-      head = env["REQUEST_METHOD"] == "HEAD"
+      head = env.fetch("REQUEST_METHOD", nil) == "HEAD"
       case path
-      when "", "/" then Answer.page(Index.html(env["SCRIPT_NAME"].to_s + (@app ? @at : ""), path))
+      when "", "/" then Answer.page(Index.html(env.fetch("SCRIPT_NAME", nil).to_s + (@app ? @at : ""), path))
       when "/threads" then Answer.text(200, head ? "" : Threads.text)
       when "/metrics" then Answer.metrics(head ? "" : Metrics.text)
       when "/heap" then heap(env, head)
@@ -161,7 +164,7 @@ module Profiler
     end
 
     def record(env, path, kind, head)
-      query = Query.new(env["QUERY_STRING"])
+      query = Query.new(env.fetch("QUERY_STRING", nil))
       seconds = query.seconds([kind.seconds, @most_seconds].min, @most_seconds)
       query.demand_binary
       demand_support
@@ -178,11 +181,11 @@ module Profiler
     # Keeps a {Middleware} further out from recording this request as a slow or sampled one.
     def wait_on_purpose(env)
       env[Middleware::WAITS] = true
-      env[Middleware::RECORDING]&.discard
+      env.fetch(Middleware::RECORDING, nil)&.discard
     end
 
     def heap(env, head)
-      query = Query.new(env["QUERY_STRING"])
+      query = Query.new(env.fetch("QUERY_STRING", nil))
       query.demand_no_seconds("heap: is a snapshot, so seconds: does not apply")
       query.demand_binary
       demand_support
@@ -196,7 +199,7 @@ module Profiler
 
     # Serves where the memory of this process is.
     def memory(env, head)
-      query = Query.new(env["QUERY_STRING"])
+      query = Query.new(env.fetch("QUERY_STRING", nil))
       owners, json = query.flag("owners"), query.flag("json")
       demand_support
       return json ? Answer.json("") : Answer.text(200, "") if head
@@ -214,10 +217,6 @@ module Profiler
     # Scrapers take an empty body for an error, so a profile without samples is sent whole.
     def encode(profile, family)
       profile.upload(:pprof, family: family, dimensions: @dimensions) || profile.to_pprof
-    end
-
-    def positive(name, value)
-      raise ArgumentError, "#{name}: #{AnyObject.text(value)} is not a positive Integer" unless Integer === value && value.positive?
     end
   end
 end

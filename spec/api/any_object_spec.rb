@@ -13,7 +13,16 @@ RSpec.describe "Values of options that may be anything" do
     class Hostile
       %i[inspect to_s hash == eql? class is_a? nil? === method_missing].each { |name| define_method(name) { |*| raise "the app's #{name} was called" } }
     end
-    def hostile_values = [BasicObject.new, Hostile.new, "ab".encode("UTF-16LE"), "\xff", (1..), Complex(1, 2), [BasicObject.new]]
+    # A number of the app, all of whose methods raise; and one that can be converted, but says nothing.
+    class Raising < Numeric
+      (Numeric.instance_methods + Comparable.instance_methods - %i[object_id __send__ __id__ equal? !] + %i[to_f to_r to_i to_int to_s inspect]).each { |name| define_method(name) { |*| raise "the app's #{name} was called" } }
+    end
+    class Mute < Numeric
+      def to_f = 1.0
+      def to_s = raise("the app's to_s was called")
+      %i[inspect * / + - <=> > < coerce floor ceil round].each { |name| define_method(name) { |*| raise "the app's #{name} was called" } }
+    end
+    def hostile_values = [BasicObject.new, Hostile.new, "ab".encode("UTF-16LE"), "\xff", (1..), Complex(1, 2), [BasicObject.new], Raising.new, Mute.new, 0.0 / 0, 1 / 0.0, -1e300, 1e300, 10**40, [nil]]
     # What is raised for each value, unless it is an ArgumentError that is short enough to be read.
     def wrong(name)
       hostile_values.filter_map do |value|
@@ -35,10 +44,11 @@ RSpec.describe "Values of options that may be anything" do
       found.concat(wrong("run format") { |value| Profiler.run(out: "x.svg", format: value) { } })
       found.concat(wrong("run out") { |value| Profiler.run(out: value) { } })
       found.concat(wrong("run metadata value") { |value| Profiler.run(metadata: { a: value }) { } if BasicObject === value && !(Object === value) })
-      %i[out format keep to period mode max_overhead].each do |option|
+      every = %i[mode interval frequency every every_bytes threads labels static_labels depth engine gc ignore_gc timeline raw fibers spans trim_path name metadata]
+      (every + %i[out format keep to period max_overhead]).each do |option|
         found.concat(wrong("continuous #{option}") { |value| Profiler.continuous(**{ out: "d" }, option => value).stop })
       end
-      %i[out format keep minutes memory at signal slower_than gc_above gvl_above mode].each do |option|
+      (every + %i[out format keep minutes memory at signal slower_than gc_above gvl_above max_overhead]).each do |option|
         found.concat(wrong("flight #{option}") { |value| Profiler.flight_recorder(**{ out: "d" }, option => value).stop })
       end
       %i[permit token parameter route mode interval sample_rate slower_than out format keep concurrency rate duration].each do |option|
@@ -49,6 +59,12 @@ RSpec.describe "Values of options that may be anything" do
       %i[token headers timeout service labels dimensions values].each do |option|
         [Profiler::Pyroscope, Profiler::Otlp].each { |sink| found.concat(wrong("#{sink} #{option}") { |value| sink.new("http://127.0.0.1:1", option => value) }) }
       end
+      %i[labels static_labels metadata].each { |option| found.concat(wrong("run value of #{option}") { |value| Profiler.run(option => { a: value }) { } }) }
+      %i[labels headers].each { |option| found.concat(wrong("value of #{option}") { |value| Profiler::Otlp.new("http://127.0.0.1:1", option => { "a" => value }) }) }
+      %i[labels headers].each { |option| found.concat(wrong("name in #{option}") { |value| Profiler::Pyroscope.new("http://127.0.0.1:1", option => {}.compare_by_identity.tap { |it| it[value] = "a" }) }) }
+      found.concat(wrong("label") { |value| Profiler.label(a: value) { } })
+      found.concat(wrong("percentiles") { |value| Profiler.trace("String#upcase") { "a".upcase }.percentiles(value) })
+      found.concat(wrong("trace max_overhead") { |value| Profiler.trace("String#upcase", max_overhead: value) { } })
       found.concat(wrong("url") { |value| Profiler::Otlp.new(value) })
       found.concat(wrong("listen") { |value| Profiler::Pprof.listen(value) })
       found.concat(wrong("load") { |value| Profiler::Profile.load(value) })

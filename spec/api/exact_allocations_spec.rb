@@ -45,6 +45,36 @@ RSpec.describe "Profiler.allocations_of" do
     expect(counted).to eq([5, 5, 3, 5, false, false, "expected the block not to allocate at most 10000 bytes of Money, but it allocated 120"])
   end
 
+  it "refuses a name that no class has, but not one that the block loads, or that can be loaded" do
+    Dir.mktmpdir do |box|
+      File.write("#{box}/loaded_later.rb", "class LoadedLater; class Inner; end; end")
+      File.write("#{box}/on_first_use.rb", "raise 'it was loaded'")
+      seen = run_json(<<~'RUBY', ruby_options: ["-I", box])
+        require "profiler/rspec"
+        require "minitest"
+        require "profiler/minitest"
+        class Point; end
+        ALIAS = Point
+        autoload :OnFirstUse, "on_first_use"
+        module Space; def self.const_missing(name) = raise("const_missing of #{name}"); def self.const_defined?(*) = raise("const_defined?"); end
+        include Profiler::RSpec
+        limit = ->(name, &block) { error { raise "too many" unless allocate_at_most(0).of(name).matches?(block || -> { [Point.new].size }) } }
+        test = Object.new.extend(Minitest::Assertions, Profiler::Minitest)
+        class << test; attr_accessor :assertions; end
+        test.assertions = 0
+        anonymous = Class.new(Point)
+        found = Profiler.allocations_of { [Point.new, anonymous.new] }
+        print_json(kept: ["Rational", :Rational, "LoadedLater::Inner", "OnFirstUse", "OnFirstUse::Any", "#<anonymous subclass of Point>", "Space::Other"].map { |name| limit.(name) { require "loaded_later" } },
+                   broken: limit.("Point"), misspelt: limit.("Pont"), others: ["::Point", "ALIAS", "Kernel", "", "point", "Point::", "a b", "é", "Space::Nested::Deep", "x" * 100_000].map { |name| limit.(name)[0, 45] },
+                   assertion: error { test.assert_allocates_at_most(0, of: "Pont") { 1 } }, asked: error { found.bytes("Pont") }, anonymous: found.objects("#<anonymous subclass of Point>"))
+      RUBY
+      told = 'ArgumentError: no class is named "Pont": did you mean Point? (allowed: a class, or the name of one that exists after the block, or that autoload can load)'
+      expect(seen).to include(broken: "RuntimeError: too many", misspelt: told, assertion: told, asked: told, anonymous: 1)
+      expect(seen[:kept]).to match(["none"] * 6 + [start_with('ArgumentError: no class is named "Space::Other"')])
+      expect(seen[:others]).to all(start_with("ArgumentError: no class is named "))
+    end
+  end
+
   # Before Ruby 4.0 the VM calls no hook on objects any more after it has freed a Ractor.
   it "raises if Ruby has stopped reporting objects" do
     result = run_json(<<~'RUBY', err: match(/\A(.*warning: Ractor is experimental.*\n)*\z/))

@@ -33,6 +33,12 @@ RSpec.describe "ruby -rprofiler/autoload" do
     expect(report("c.pb.gz")).to include(stats: include(interval_ns: 10_000_000))
   end
 
+  it "writes the default file if PROFILER_OUT names none" do
+    result = ruby_child("-rprofiler/autoload", "-e", "#{burn};burn(30)", chdir: box, env: { "PROFILER_OUT" => "\n\n" })
+    expect(result.err).to include(" -> profile-")
+    expect(files).to match([/\Aprofile-.*\.pb\.gz\z/])
+  end
+
   it "prints nothing with PROFILER_QUIET" do
     expect(app("1", QUIET: "1").err).to eq ""
     expect(app("1", QUIET: "0").err).to match(/\A\[profiler\] .* -> a\.svg\n\z/)

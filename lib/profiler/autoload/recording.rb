@@ -25,7 +25,8 @@ module Profiler
         raise Unsupported, reason if reason
 
         require_relative "../../profiler"
-        settings = Settings.new(env.to_h) # a copy: an app may clear its environment
+        # A copy, as an app may clear its environment. Of two values by one name the first counts, as for ENV itself.
+        settings = Settings.new(env.to_h { |name, _| [name, env[name]] })
         # Processes that this one starts have the same variables, so only the first reports them.
         settings.misspelt.each { |sentence| Losses.say(sentence) } unless env.key?(Settings::OWNER)
         Control.beside(**settings.control) if settings.control?

@@ -98,8 +98,9 @@ module Profiler
       def initialize(env = ENV)
         @env = env
         @format = value(FORMAT)
-        @named = !value(OUT).nil?
-        outs = @named ? pieces(value(OUT), "\n").reject(&:empty?) : [Settings.default_out(@format)]
+        outs = value(OUT) ? pieces(value(OUT), "\n").reject(&:empty?) : []
+        @named = !outs.empty?
+        outs = [Settings.default_out(@format)] unless @named
         @paths = outs.map { |path| FileName.absolute(path.dup.force_encoding(Encoding.find("filesystem"))) }.uniq
       end
 

@@ -31,10 +31,8 @@ module Profiler
       # @api private
       # @see Profiler.continuous
       def start(sinks, period, options)
-        period ||= sinks.any?(Sinks::Engine) ? WINDOW : PERIOD
-        unless Numeric === period && PERIODS.cover?(period)
-          raise ArgumentError, "period: #{AnyObject.text(period)} is not a number of seconds from #{PERIODS.begin} to #{PERIODS.end}"
-        end
+        period = sinks.any?(Sinks::Engine) ? WINDOW : PERIOD if period.equal?(nil)
+        period = AnyObject.number("period", period, "a number of seconds from #{PERIODS.begin} to #{PERIODS.end}") { |seconds| PERIODS.cover?(seconds) }
 
         options = { spans: true }.merge(options) if sinks.any?(Sinks::Engine)
         Always.claim(self) { new(sinks, period, Periods.with_defaults(options)) }

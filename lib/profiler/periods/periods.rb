@@ -66,7 +66,7 @@ module Profiler
       @length = length
       @given = options
       # A session that is started again starts on a thread of the profiler, so +:current+ is resolved now.
-      @options = options[:threads] == :current ? options.merge(threads: Thread.current) : options
+      @options = :current == options[:threads] ? options.merge(threads: Thread.current) : options
       @commands = Thread::Queue.new # a trap may push
       @windows = ObjectWindows.new(options[:max_overhead]) if ObjectWindows.wanted?(options)
     end

@@ -97,9 +97,7 @@ module Profiler
         # @return [Float]
         # @raise [ArgumentError]
         def tolerance(value)
-          return value.to_f if Numeric === value && value.real? && value.finite?
-
-          raise ArgumentError, "tolerance: #{AnyObject.text(value)} is not a share such as 0.05"
+          AnyObject.number("tolerance", value, "a share such as 0.05", &:finite?).to_f
         end
 
         # @return [Integer, nil]
@@ -137,8 +135,8 @@ module Profiler
         # Returns the places of the markers that match and took longer than +over+ seconds.
         def markers_like(profile, pattern, over)
           raise ArgumentError, "over: is for markers, so it needs during:" unless pattern
-          unless over.equal?(nil) || (Numeric === over && over.real? && over.finite? && over.between?(0, MAX_SECONDS))
-            raise ArgumentError, "over: #{AnyObject.text(over)} is not a duration (allowed: seconds from 0 to #{MAX_SECONDS})"
+          unless over.equal?(nil)
+            over = AnyObject.number("over", over, "a duration (allowed: seconds from 0 to #{MAX_SECONDS})") { |seconds| seconds.between?(0, MAX_SECONDS) }
           end
           raise ArgumentError, "during: the profile has no timeline (record with --timeline or timeline: true)" unless profile.timeline
 

@@ -47,10 +47,10 @@ module Profiler
       # @param options [Hash] other options of {Profiler.start}
       def initialize(mode: nil, interval: nil, sample_rate: 0, slower_than: nil, out: File.join("tmp", "profiler"), format: "pb.gz", keep: 100,
                      concurrency: 8, rate: 60, duration: 60, **options)
-        number("sample_rate", sample_rate, 0..1)
-        number("slower_than", slower_than, 0..) if slower_than
-        { "concurrency" => concurrency, "rate" => rate }.each { |name, value| integer(name, value) }
-        number("duration", duration, 0.01..)
+        sample_rate = number("sample_rate", sample_rate, 0..1)
+        slower_than = number("slower_than", slower_than, 0..) if slower_than
+        { "concurrency" => concurrency, "rate" => rate }.each { |name, value| AnyObject.integer(name, value) }
+        duration = number("duration", duration, 0.01..)
         @mode = mode || :cpu
         @interval = interval
         @sample_rate = sample_rate
@@ -250,13 +250,8 @@ module Profiler
       end
 
       def number(name, value, allowed)
-        return if Numeric === value && value.real? && allowed.cover?(value)
-
-        raise ArgumentError, "#{name}: #{AnyObject.text(value)} is not a number#{allowed.end ? " from #{allowed.begin} to #{allowed.end}" : " of #{allowed.begin} or more"}"
-      end
-
-      def integer(name, value)
-        raise ArgumentError, "#{name}: #{AnyObject.text(value)} is not a positive Integer" unless Integer === value && value.positive?
+        what = "a number#{allowed.end ? " from #{allowed.begin} to #{allowed.end}" : " of #{allowed.begin} or more"}"
+        AnyObject.number(name, value, what) { |number| allowed.cover?(number) }
       end
     end
   end

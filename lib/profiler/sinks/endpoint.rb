@@ -28,12 +28,14 @@ module Profiler
       LONGEST_MESSAGE = LONGEST_REPLY + (1 << 16)
       # The largest +Retry-After+ that is respected, in seconds.
       LONGEST_WAIT = 300
+      # The largest time-out in seconds. The system cannot wait for all that a number can say.
+      LONGEST_TIMEOUT = 86_400
       # The number of time-outs that a request may take in total.
       TIMEOUTS = 6
       # The text of URLs and names that cannot contain a secret: no user and no query.
       HARMLESS = %r{\A(?:[a-z]{1,10}:/{0,2})?[\w.-]*(?::\d{1,5})?(?:/[\w.-]*)*\z}i.freeze
       PORTS = (1..65_535).freeze
-      private_constant :PORTS, :LONGEST_REPLY, :LONGEST_TEXT, :LONGEST_MESSAGE, :LONGEST_WAIT, :TIMEOUTS, :HARMLESS
+      private_constant :PORTS, :LONGEST_REPLY, :LONGEST_TEXT, :LONGEST_MESSAGE, :LONGEST_WAIT, :LONGEST_TIMEOUT, :TIMEOUTS, :HARMLESS
 
       # Returns the text of an address for a message, unless a secret can be in it.
       #
@@ -54,9 +56,7 @@ module Profiler
       # @raise [ArgumentError] for a value that is not allowed
       def initialize(url, path: "", headers: {}, basic: nil, token: nil, timeout: 10, ca_file: nil)
         @uri = parse(text_of(url), path)
-        raise ArgumentError, "timeout: #{AnyObject.text(timeout)} is not a number of seconds above 0" unless Numeric === timeout && timeout.real? && timeout.positive?
-
-        @timeout = timeout
+        @timeout = AnyObject.number("timeout", timeout, "a number of seconds above 0 and up to #{LONGEST_TIMEOUT}") { |seconds| seconds.positive? && seconds <= LONGEST_TIMEOUT }
         @ca_file = ca_file
         @basic = basic&.map { |text| Service.scalar("user, password", text) } || credentials_of(@uri)
         @headers = headers.to_h { |name, value| [checked(name), checked(value)] }
@@ -133,7 +133,7 @@ module Profiler
       def bound(http, till)
         socket = http.instance_variable_get(:@socket)
         io = socket.io if socket.respond_to?(:io) # what stands in for a connection in tests may have none
-        BoundedSocket.bound(io, till, LONGEST_MESSAGE) if io.respond_to?(:read_nonblock)
+        BoundedSocket.bound(io, till, LONGEST_MESSAGE) if io.respond_to?(:read_nonblock) && io.respond_to?(:to_io)
       end
 
       # Refuses line breaks, which would start a header of their own. The message does not contain the value, which may be

@@ -21,14 +21,13 @@ module Profiler
       # @param values [Integer] of a dimension; the others become +(other)+
       # @raise [ArgumentError] for a value that is not allowed
       def initialize(endpoint, service: nil, labels: {}, dimensions: DIMENSIONS, values: VALUES)
-        raise ArgumentError, "values: #{AnyObject.text(values)} is not a positive Integer" unless Integer === values && values.positive?
-
+        AnyObject.integer("values", values)
         Eager.load(Sinks)
         @endpoint = endpoint
-        @service = service ? AnyObject.word("service", service) : Service.name
+        @service = AnyObject.word("service", service.equal?(nil) ? Service.name : service)
         raise ArgumentError, "service: is empty (allowed: a name that is not empty)" if @service.empty?
 
-        @labels = labels.to_h { |name, value| [name.to_s, Service.scalar("labels", value)] }
+        @labels = Service.hash_of("labels", labels).transform_values { |value| Service.scalar("labels", value) }
         @shape = { dimensions: AnyObject.words("dimensions", dimensions), values: values }
         begin_account
       end

@@ -21,7 +21,7 @@ module Profiler
         #
         # @return [Array<Array(String, String)>]
         def pairs(text)
-          text.to_s.split(",").filter_map do |pair|
+          text.to_s.dup.force_encoding(Encoding::UTF_8).scrub("?").split(",").filter_map do |pair|
             name, value = pair.split("=", 2).map(&:strip)
             [name, value] if value && !name.empty?
           end
@@ -35,7 +35,7 @@ module Profiler
         def hash_of(option, object)
           raise ArgumentError, "#{option}: is #{AnyObject.class_of(object)}, which is not a Hash" unless Hash === object
 
-          object.transform_keys(&:to_s)
+          object.to_h { |name, value| [AnyObject.utf8(name) || (raise ArgumentError, "#{option}: a name is not allowed (allowed: a String or a Symbol)"), value] }
         end
 
         # The text of a value in such a Hash. The message does not print it.
@@ -43,10 +43,11 @@ module Profiler
         # @return [String]
         # @raise [ArgumentError] for an object that is not a single value
         def scalar(option, value)
-          case value
-          when String, Symbol, Numeric, true, false, nil then value.to_s
-          else raise ArgumentError, "#{option}: a value is not allowed (allowed: String, Symbol, Numeric, true, false)"
-          end
+          text = case value
+                 when String then String.new(value)
+                 when Symbol, Numeric, true, false, nil then AnyObject.own_text(value)
+                 end
+          text || (raise ArgumentError, "#{option}: a value is not allowed (allowed: String, Symbol, Numeric, true, false)")
         end
 
         # Returns the name of the program. A server writes more into its title, such as +puma: cluster worker 0: 4711+, which would be
@@ -55,6 +56,7 @@ module Profiler
         #
         # @return [String]
         def program(title = $PROGRAM_NAME)
+          title = Losses.harmless(title)
           path = File.exist?(title) ? title : title[/\A[^\s:]+/].to_s
           present(File.basename(path, ".rb")) || "ruby"
         end

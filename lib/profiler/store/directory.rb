@@ -27,12 +27,10 @@ module Profiler
       path = path.to_path if AnyObject.can?(path, :to_path)
       raise ArgumentError, "out: #{AnyObject.text(path)} is not the name of a directory" unless String === path && !path.empty?
       raise ArgumentError, "out: #{path.inspect} leads upwards (allowed: a directory without ..)" if path.b.split("/").include?("..")
-      raise ArgumentError, "keep: #{AnyObject.text(keep)} is not a positive Integer" unless Integer === keep && keep.positive?
-
       @path = FileName.absolute(path)
       format = AnyObject.word("format", format)
       @extension = FileName::EXTENSIONS.fetch(format, format.delete_prefix("."))
-      @keep = keep
+      @keep = AnyObject.integer("keep", keep)
       Native.format_of("x.#{@extension}") if defined?(Profile) # raises for what is none
     end
 

@@ -6,7 +6,7 @@ use profiler_core::text::cut;
 
 use crate::errors::wrong_value;
 use crate::vm::describe::describe;
-use crate::vm::strings::{lossy, named};
+use crate::vm::strings::{named, own_text};
 
 /// Returns the name and the value of each label; `None` as the value removes the label.
 pub(super) fn pairs(ruby: &Ruby, labels: RHash) -> Result<Vec<(String, Option<String>)>, Error> {
@@ -41,8 +41,11 @@ fn label_value(ruby: &Ruby, name: Value, value: Value) -> Result<Option<String>,
         || value.is_kind_of(ruby.class_true_class())
         || value.is_kind_of(ruby.class_false_class());
     let text = match named(ruby, value) {
+        None if plain => own_text(ruby, value)?,
+        text => text,
+    };
+    let text = match text {
         Some(text) => text,
-        None if plain => lossy(ruby, value.to_r_string()?),
         None => {
             let name = describe(ruby, name)?;
             return Err(wrong_value(ruby, value, |value| {

@@ -23,7 +23,7 @@ use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, NEEDS_LINUX};
 use crate::vm;
 use crate::vm::describe::describe;
-use crate::vm::strings::{lossy, named};
+use crate::vm::strings::{named, own_text};
 use profiler_core::ticking::engine::Engine;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
@@ -358,13 +358,7 @@ fn metadata(
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut metadata = BTreeMap::new();
     // A BasicObject has no to_s.
-    let text = |it: Value| {
-        if it.is_kind_of(ruby.module_kernel()) {
-            it.to_r_string().map(|it| lossy(ruby, it))
-        } else {
-            describe(ruby, it)
-        }
-    };
+    let text = |object: Value| own_text(ruby, object)?.map_or_else(|| describe(ruby, object), Ok);
     if let Some(value) = value {
         let Some(hash) = RHash::from_value(value) else {
             return Err(not_a(ruby, "metadata", value, "a Hash"));

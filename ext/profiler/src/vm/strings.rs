@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
-use magnus::{Error, RString, Ruby, Symbol, TryConvert, Value};
+use magnus::{prelude::*, Error, Float, Integer, RModule, RString, Ruby, Symbol, TryConvert, Value};
+
+use super::door::{call, Name};
 
 /// Returns the text in UTF-8. Bytes that represent no character become U+FFFD.
 pub(crate) fn lossy(ruby: &Ruby, text: RString) -> String {
@@ -29,6 +31,23 @@ pub(crate) fn named(ruby: &Ruby, name: Value) -> Option<String> {
     };
     let text = RString::from_value(name).or_else(|| Symbol::from_value(name).and_then(of_symbol))?;
     Some(lossy(ruby, text))
+}
+
+/// Returns the text of an object: its own `to_s`, or `None` if that raises or is missing.
+///
+/// # Errors
+/// Exceptions that were delivered meanwhile.
+pub(crate) fn own_text(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
+    static OWN_TEXT: Name = Name::new(c"own_text");
+    if let Some(text) = named(ruby, object) {
+        return Ok(Some(text));
+    }
+    if Integer::from_value(object).is_some() || Float::from_value(object).is_some() {
+        return Ok(Some(lossy(ruby, object.to_r_string()?)));
+    }
+    let profiler: RModule = ruby.class_object().const_get("Profiler")?;
+    let text = call(profiler.const_get("AnyObject")?, &OWN_TEXT, [object])?;
+    Ok(named(ruby, text))
 }
 
 /// A path as its bytes: for the system a path has no encoding.

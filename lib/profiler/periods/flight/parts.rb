@@ -18,16 +18,13 @@ module Profiler
 
       # @param memory [Integer] bytes of all parts
       def initialize(minutes, memory)
-        unless Numeric === minutes && minutes.real? && MINUTES.cover?(minutes)
-          raise ArgumentError, "minutes: #{AnyObject.text(minutes)} is not a number from #{MINUTES.begin} to #{MINUTES.end}"
-        end
         unless Integer === memory && MEMORY.cover?(memory)
           raise ArgumentError, "memory: #{AnyObject.text(memory)} is not an Integer from #{MEMORY.begin} to #{MEMORY.end} bytes"
         end
 
-        @minutes = minutes
+        @minutes = AnyObject.number("minutes", minutes, "a number from #{MINUTES.begin} to #{MINUTES.end}") { |number| MINUTES.cover?(number) }
         @memory = memory
-        @length = (minutes * 60.0 / NUMBER).clamp(0.2, 60)
+        @length = (@minutes * 60.0 / NUMBER).clamp(0.2, 60)
         @lock = Mutex.new
         @parts = []
       end

@@ -28,16 +28,11 @@ module Profiler
       # @param gvl_above [Numeric, nil] the same
       def initialize(at:, signal:, slower_than:, gc_above:, gvl_above:, mode:)
         wrong = AnyObject.list(at).reject { |it| ENDS.include?(it) }
-        raise ArgumentError, "at: #{AnyObject.text(wrong.first)} is not an end (allowed: #{ENDS.map(&:inspect).join(", ")})" if wrong.any?
-        raise ArgumentError, "slower_than: #{AnyObject.text(slower_than)} is not a number above 0" unless slower_than.equal?(nil) || positive?(slower_than)
+        raise ArgumentError, "at: #{AnyObject.text(wrong.first)} is not an end (allowed: #{ENDS.map(&:inspect).join(", ")})" unless wrong.empty?
+        slower_than = AnyObject.number("slower_than", slower_than, "a number above 0", &:positive?) unless slower_than.equal?(nil)
 
-        @shares = { gc: gc_above, gvl: gvl_above }.compact
-        @shares.each do |name, share|
-          next if Numeric === share && share.real? && SHARES.cover?(share)
-
-          raise ArgumentError, "#{name}_above: #{AnyObject.text(share)} is not a share from #{SHARES.begin} to #{SHARES.end}"
-        end
-        raise ArgumentError, "gvl_above: #{gvl_above} needs Ruby 3.3 or later" if gvl_above && RUBY_VERSION < "3.3"
+        @shares = { gc: gc_above, gvl: gvl_above }.compact.to_h { |name, share| [name, share_of(name, share)] }
+        raise ArgumentError, "gvl_above: #{@shares[:gvl]} needs Ruby 3.3 or later" if @shares.key?(:gvl) && RUBY_VERSION < "3.3"
 
         name, share = @shares.first
         raise ArgumentError, "#{name}_above: #{share} needs mode: :wall" if name && !AnyObject.list(mode).include?(:wall)
@@ -91,7 +86,9 @@ module Profiler
 
       private
 
-      def positive?(number) = Numeric === number && number.real? && number.positive?
+      def share_of(name, share)
+        AnyObject.number("#{name}_above", share, "a share from #{SHARES.begin} to #{SHARES.end}") { |number| SHARES.cover?(number) }
+      end
 
       def checked_signal(text)
         name = SignalName.of(text)
