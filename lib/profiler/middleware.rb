@@ -19,6 +19,7 @@ module Profiler
   class Middleware
     autoload :RequestParser, "#{__dir__}/middleware/request_parser"
     autoload :Body, "#{__dir__}/middleware/body"
+    autoload :Headers, "#{__dir__}/middleware/headers"
     autoload :Hijack, "#{__dir__}/middleware/hijack"
     autoload :Index, "#{__dir__}/middleware/index"
     autoload :Notice, "#{__dir__}/middleware/notice"
@@ -44,6 +45,11 @@ module Profiler
       # @return [Flight, nil]
       # @api private
       attr_accessor :flight
+
+      # Returns whether it is an env that Rack allows. An app gets anything else as it is.
+      #
+      # @api private
+      def env?(object) = Hash === object && !object.frozen?
     end
 
     # @param app [#call]
@@ -72,6 +78,8 @@ module Profiler
     end
 
     def call(env)
+      return @app.call(env) unless Middleware.env?(env)
+
       flight = Middleware.flight
       flight ? flight.time(env) { label(env) } : label(env)
     end
@@ -98,8 +106,8 @@ module Profiler
     def label(env)
       return profile(env) unless @labels && Session.covering?
 
-      begun = Clock.now unless env[LABELS] # a middleware further out counts the request
-      path = Route.path(env["SCRIPT_NAME"], env["PATH_INFO"])
+      begun = Clock.now unless env.fetch(LABELS, nil) # a middleware further out counts the request
+      path = Route.path(env.fetch("SCRIPT_NAME", nil), env.fetch("PATH_INFO", nil))
       early = env[LABELS] = @route.early_labels(env, path)
       begin
         response = Profiler.label(early) { profile(env) }
@@ -110,7 +118,7 @@ module Profiler
 
     # Notes the endpoint of a request that has ended, and counts it with that, also where it failed.
     def count(env, path, early, response, begun)
-      status = response.first if response.is_a?(Array)
+      status = response.first if Array === response
       labels = @route.learn(env, path, early, status)
       Native.count_request(labels || early, begun) if begun
     end
@@ -134,8 +142,8 @@ module Profiler
     def defer_to_on_demand(options_text, env, begun)
       recording = @policy.by_chance(begun) unless @idle
       question = env[OnDemand::KEY] = OnDemand::Question.new(self, options_text, begun, recording)
-      status, headers, body = response = recording ? serve(env, recording, @app) : @app.call(env)
-      question.failed ? [status, named(finish(question.failed, status), headers, env), body] : response
+      response = recording ? serve(env, recording, @app) : @app.call(env)
+      question.failed ? with_header(response, RESULT) { |status| finish(question.failed, status)&.id } : response
     ensure
       finish(question.failed, nil) if question&.failed
     end
@@ -145,7 +153,7 @@ module Profiler
     # @param begun [Array<Recording>] see {Recording::Policy#guarded}
     # @param question [OnDemand::Question, nil] from further out
     def answer(options_text, env, app, begun, question = nil)
-      named = Shown.name?(options_text) && env["REQUEST_METHOD"] == "GET"
+      named = Shown.name?(options_text) && env.fetch("REQUEST_METHOD", nil) == "GET"
       # A page is not the app's work, and waits while any request is profiled.
       @policy.quietly { question&.outer&.discard } if named
       shown, recording, refused = attempt(options_text, named, env, begun)
@@ -157,24 +165,37 @@ module Profiler
         @policy.quietly { question&.outer&.discard }
         return with_notice(env, recording, serve(env, recording, app, question))
       end
-      status, headers, body = app.call(env)
-      [status, with(headers, REFUSED, refused), body]
+      response = app.call(env)
+      with_header(response, REFUSED) { refused }
     end
 
     # Starts a recording or finds a page. The app is not called here, because an error could still be current.
     #
     # @return [Array] a response, or a recording, or the reason of a refusal
     def attempt(options_text, named, env, begun)
-      return [Index.name?(options_text) ? @index.response(options_text, env["QUERY_STRING"]) : @shown.response(options_text)] if named
+      return [Index.name?(options_text) ? @index.response(options_text, env.fetch("QUERY_STRING", nil)) : @shown.response(options_text)] if named
 
       [nil, @policy.on_demand(@parser.parse(options_text), begun)]
     rescue *OWN_TROUBLE => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
     end
 
+    # Adds a header to a response that is one. The server refuses anything else in its own words.
+    #
+    # @yieldparam status [Object] that of the response
+    # @yieldreturn [String, nil] the value; nil for none
+    def with_header(response, name)
+      parts = Array.try_convert(response) # as a server does
+      value = yield parts&.first
+      return response unless value && parts&.size == 3
+
+      status, headers, body = parts
+      [status, Headers.with(headers, name, value), body]
+    end
+
     # Says where the profile is, in development.
     def with_notice(env, recording, response)
-      return response unless Permission.development? && response.is_a?(Array) && response.size == 3 && value_of(response[1], RESULT) == recording.id
+      return response unless Permission.development? && Array === response && response.size == 3 && recording.id == Headers.value_of(response[1], RESULT)
 
       @policy.quietly do
         path = Route.path(*recording.work.drop(1))
@@ -186,14 +207,15 @@ module Profiler
 
     def serve(env, recording, app, question = nil)
       env[RECORDING] = recording
-      recording.work = [env, env["SCRIPT_NAME"], env["PATH_INFO"]] # apps change these two
-      server = env["rack.hijack"]
+      recording.work = [env, env.fetch("SCRIPT_NAME", nil), env.fetch("PATH_INFO", nil)] # apps change these two
+      server = env.fetch("rack.hijack", nil)
       hijack = env["rack.hijack"] = Hijack.new(server, self, recording) if server
       response = recording.inside { app.call(env) }
       recording.discard if env.key?(WAITS)
-      returned = Array(response).size == 3
+      parts = Array.try_convert(response) # as a server does
+      returned = parts&.size == 3
       # The server refuses anything else in its own words.
-      returned ? respond(env, recording, hijack, *response) : response
+      returned ? respond(env, recording, hijack, *parts) : response
     ensure
       taken = hijack&.taken?
       recording.hand_over if taken
@@ -206,13 +228,13 @@ module Profiler
     def respond(env, recording, hijack, status, headers, body)
       return [status, headers, body] if hijack&.taken? || recording.over?
 
-      partial = headers && value_of(headers, "rack.hijack")
+      partial = Headers.value_of(headers, "rack.hijack")
       is_plain = Array === body && body.instance_of?(Array) # a BasicObject does not respond to instance_of?
       return [status, named(finish(recording, status), headers, env), body] if is_plain && !partial # nothing is left to be done
 
       finishing = -> { finish(recording, status) }
       if partial
-        headers = with(headers, "rack.hijack", until_closed(partial, recording, finishing))
+        headers = Headers.with(headers, "rack.hijack", until_closed(partial, recording, finishing))
       else
         body = Body.new(body, recording, &finishing)
       end
@@ -241,7 +263,7 @@ module Profiler
       env, *path = recording.work || [{}, nil, nil] # an exception from outside came first
       path, status = Route.path(*path), recording.status
       labels = @route.labels(env, path, status) || {}
-      [labels, env[LABELS] || {}, { **labels.slice(:route, :endpoint), method: env["REQUEST_METHOD"], path: path, status: status&.to_s }]
+      [labels, env.fetch(LABELS, nil) || {}, { **labels.slice(:route, :endpoint), method: AnyObject.utf8(env.fetch("REQUEST_METHOD", nil)), path: path, status: Route.status(status) }]
     end
 
     # Adds the name of the profile to the headers, for authorized clients.
@@ -251,27 +273,7 @@ module Profiler
       # A body that is still generated on another thread uses the env itself.
       return headers unless recorded && (recorded.reason == :requested || @permission.given?(env.dup))
 
-      with(headers, RESULT, recorded.id)
-    end
-
-    # Copies the headers, as the app's may be frozen or reused. In Rack 2 they may be all that yields pairs.
-    def with(headers, name, value)
-      return headers.dup.tap { |it| it[name] = value } if headers.respond_to?(:to_hash)
-
-      pairs_of(headers).reject { |it, _| it == name } << [name, value]
-    end
-
-    # Returns the value of a header. An app's Hash may have a default, even one that raises.
-    def value_of(headers, name)
-      return (headers[name] if headers.key?(name)) if headers.respond_to?(:to_hash)
-
-      pairs_of(headers).reverse.find { |it, _| it == name }&.last
-    end
-
-    def pairs_of(headers)
-      pairs = []
-      headers&.each { |name, value| pairs << [name, value] }
-      pairs
+      Headers.with(headers, RESULT, recorded.id)
     end
   end
 end

@@ -48,7 +48,7 @@ module Profiler
     def token?(env)
       return false unless @digest
 
-      right?(env[HEADER]) || (@bearer && right?(bearer_of(env))) || false
+      right?(env.fetch(HEADER, nil)) || (@bearer && right?(bearer_of(env))) || false
     end
 
     # Returns whether a variable says development, and none says otherwise.
@@ -74,14 +74,14 @@ module Profiler
 
       unless @warned
         @warned = true
-        warn "[profiler] a request from #{env["REMOTE_ADDR"].to_s[0, 60].inspect} was refused a profile: without permit: and token: only " \
+        warn "[profiler] a request from #{env.fetch("REMOTE_ADDR", nil).to_s[0, 60].inspect} was refused a profile: without permit: and token: only " \
              "development allows profiles, and only to direct requests from this machine"
       end
       false
     end
 
     def bearer_of(env)
-      text = env[AUTHORIZATION].to_s.b
+      text = env.fetch(AUTHORIZATION, nil).to_s.b
       BEARER.match?(text) ? text.sub(BEARER, "") : nil
     end
 

@@ -14,13 +14,13 @@ module Profiler
         def labels(env)
           Losses.own(Losses::OF_APPS, ->(_error) {}) do
             route = Middleware::Route.of_grape(env)
-            { method: env["REQUEST_METHOD"].to_s, endpoint: "#{env["REQUEST_METHOD"]} #{route}" } if route
+            { method: env.fetch("REQUEST_METHOD", nil).to_s, endpoint: "#{env.fetch("REQUEST_METHOD", nil)} #{route}" } if route
           end
         end
       end
 
       def call(env)
-        labels = Grape.labels(env) if Session.covering?
+        labels = Grape.labels(env) if Session.covering? && Middleware.env?(env)
         return super unless labels
 
         Requests.label(labels, counted: !env.key?(Middleware::LABELS)) { super }

@@ -13,7 +13,7 @@ module Profiler
         return super unless Session.covering?
 
         labels = { endpoint: self.class.name || "(anonymous)" }
-        Requests.label(labels, counted: env.is_a?(Hash) && !env.key?(Middleware::LABELS)) { super }
+        Requests.label(labels, counted: Hash === env && !env.key?(Middleware::LABELS)) { super }
       end
     end
   end

@@ -12,16 +12,16 @@ module Profiler
       end
 
       # Returns whether a request is to be labelled.
-      def wanted?(env) = !env.key?(Middleware::LABELS) && Session.covering?
+      def wanted?(env) = Session.covering? && Middleware.env?(env) && !env.key?(Middleware::LABELS)
 
       def labelled(env)
         begun = Clock.now
-        path = Middleware::Route.path(env["SCRIPT_NAME"], env["PATH_INFO"])
+        path = Middleware::Route.path(env.fetch("SCRIPT_NAME", nil), env.fetch("PATH_INFO", nil))
         early = env[Middleware::LABELS] = @route.early_labels(env, path)
         begin
           response = Profiler.label(early) { yield }
         ensure
-          status = response.first if response.is_a?(Array)
+          status = response.first if Array === response
           labels = Losses.own(Losses::OF_APPS, ->(_error) {}) { @route.learn(env, path, early, status) }
           Native.count_request(labels || early, begun)
         end

@@ -5,7 +5,7 @@ module Profiler
     # Labels controller actions with +endpoint+: +users#show+. It is prepended to controllers.
     module Actions
       def process_action(...)
-        recording = request.env[Middleware::RECORDING]
+        recording = request.env.fetch(Middleware::RECORDING, nil)
         return Profiler.label(endpoint: "#{controller_path}##{action_name}") { super } unless recording
 
         # ActionController::Live runs each action on a thread of its own.

@@ -43,6 +43,7 @@ module Profiler
       def initialize(parameter)
         @parameter = parameter
         @losses = Losses.new("a line about a profile was not logged")
+        @links = Losses.new("a page has no link to its profile")
       end
 
       # Writes the line to the log of Rails or Rack, or else of the server.
@@ -50,10 +51,12 @@ module Profiler
       # @param id [String] of the profile
       # @param path [String] of the request
       def log(env, id, path)
-        where = @parameter ? "#{env["rack.url_scheme"]}://#{text(env["HTTP_HOST"].to_s)}#{link(path, id)} shows it" : "its name is #{id}"
-        line = "[profiler] profiled #{text(env["REQUEST_METHOD"].to_s)} #{text(path)}: #{where}"
-        logger = env["action_dispatch.logger"] || env["rack.logger"]
-        Callback.call(@losses) { logger ? logger.info(line) : env["rack.errors"]&.puts(line) }
+        Callback.call(@losses) do
+          where = @parameter ? "#{env.fetch("rack.url_scheme", nil)}://#{text(env.fetch("HTTP_HOST", nil).to_s)}#{link(path, id)} shows it" : "its name is #{id}"
+          line = "[profiler] profiled #{text(env.fetch("REQUEST_METHOD", nil).to_s)} #{text(path)}: #{where}"
+          logger = env.fetch("action_dispatch.logger", nil) || env.fetch("rack.logger", nil)
+          logger ? logger.info(line) : env.fetch("rack.errors", nil)&.puts(line)
+        end
       end
 
       # Returns the response with the link, if a browser shows it as a page.
@@ -61,26 +64,34 @@ module Profiler
       # @param recording [Recording]
       # @return [Array] a response
       def with_link(env, response, recording, path)
-        status, headers, body = response
-        return response unless @parameter && page?(env, headers) && extensible?(body)
-
-        names = headers.to_hash.keys.to_h { |name| [name.downcase, name] }
-        html = html(link(path, recording.id), recording.seconds, names.keys.intersect?(POLICIES))
-        [status, changed(headers.dup, names, html), Array === body && body.instance_of?(Array) ? [*body, html] : Extended.new(body, html)]
+        Callback.call(@links) { linked(env, response, recording, path) } || response
       end
 
       private
 
+      # @return [Array, nil]
+      def linked(env, response, recording, path)
+        status, headers, body = response
+        return unless @parameter && page?(env, headers) && extensible?(body)
+
+        names = names_of(headers)
+        html = html(link(path, recording.id), recording.seconds, names.keys.intersect?(POLICIES))
+        [status, changed(headers.dup, names, html), Array === body && body.instance_of?(Array) ? [*body, html] : Extended.new(body, html)]
+      end
+
+      # Returns the names of headers by their lower case.
+      def names_of(headers) = headers.to_hash.keys.grep(String).to_h { |name| [name.downcase, name] }
+
       # Browsers say that they load a page, and no other client does.
       def page?(env, headers)
-        return false unless env["HTTP_SEC_FETCH_DEST"] == "document" && env["REQUEST_METHOD"] != "HEAD" && headers.respond_to?(:to_hash)
+        return false unless env.fetch("HTTP_SEC_FETCH_DEST", nil) == "document" && env.fetch("REQUEST_METHOD", nil) != "HEAD" && Headers.hash?(headers)
 
-        lower = headers.to_hash.transform_keys(&:downcase)
-        HTML.match?(lower[TYPE].to_s) && FIXED.none? { |name| lower.key?(name) }
+        names = names_of(headers)
+        names.key?(TYPE) && HTML.match?(headers[names.fetch(TYPE)].to_s) && FIXED.none? { |name| names.key?(name) }
       end
 
       def extensible?(body)
-        body.respond_to?(:each) && !body.respond_to?(:to_path)
+        AnyObject.can?(body, :each) && !AnyObject.can?(body, :to_path)
       end
 
       def changed(headers, names, html)

@@ -21,7 +21,7 @@ module Profiler
       end
 
       def call(env)
-        question = env.delete(KEY)
+        question = env.delete(KEY) if Middleware.env?(env)
         question ? question.middleware.on_demand(question, env, @app) : @app.call(env)
       end
     end

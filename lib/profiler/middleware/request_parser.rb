@@ -26,12 +26,12 @@ module Profiler
       #
       # @return [String, nil]
       def find_in(env)
-        header = env[HEADER]
-        return header.b if header.is_a?(String) # a client can send any bytes
+        header = env.fetch(HEADER, nil)
+        return header.b if String === header # a client can send any bytes
         return unless @prefix
 
-        query = env["QUERY_STRING"]
-        return unless query.is_a?(String) && !query.empty?
+        query = env.fetch("QUERY_STRING", nil)
+        return unless String === query && !query.empty?
 
         query = query.b
         pair = query.include?(@prefix) && query.split("&").find { |it| it.start_with?(@prefix) } or return

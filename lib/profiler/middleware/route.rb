@@ -73,10 +73,18 @@ module Profiler
         path.empty? ? "/" : path
       end
 
+      # @param object [Object] the status of an app's response
+      # @return [String, nil] nil for what is none
+      def self.status(object)
+        code = Integer === object ? object : Integer(AnyObject.utf8(object).to_s, 10, exception: false)
+        code.to_s if code&.between?(100, 599)
+      end
+
       # @param env [Hash]
       # @return [String, nil] the route that Grape has found
       def self.of_grape(env)
-        route = env["grape.routing_args"]&.[](:route_info)
+        arguments = env.fetch("grape.routing_args", nil)
+        route = arguments.fetch(:route_info, nil) if Hash === arguments
         route.pattern.origin if route.respond_to?(:pattern) && route.pattern.respond_to?(:origin)
       end
 
@@ -92,13 +100,13 @@ module Profiler
       def late_labels(env, route, endpoint, status)
         labels = { method: method_of(env), endpoint: endpoint }
         labels[:route] = route if route
-        code = Integer(status, exception: false)
-        labels[:status] = code.to_s if code&.between?(100, 599)
+        code = Route.status(status)
+        labels[:status] = code if code
         labels
       end
 
       def method_of(env)
-        method = env["REQUEST_METHOD"]
+        method = env.fetch("REQUEST_METHOD", nil)
         METHODS.include?(method) ? method : OTHER
       end
 
@@ -117,10 +125,13 @@ module Profiler
       end
 
       def route(env)
-        return @route.call(env)&.to_s if @route
+        if @route
+          found = @route.call(env)
+          return found.equal?(nil) ? nil : AnyObject.own_text(found)
+        end
 
-        sinatra = env["sinatra.route"]
-        env["action_dispatch.route_uri_pattern"] || (sinatra && sinatra.split(" ", 2).last) || Route.of_grape(env)
+        sinatra = env.fetch("sinatra.route", nil)
+        env.fetch("action_dispatch.route_uri_pattern", nil) || (sinatra && sinatra.split(" ", 2).last) || Route.of_grape(env)
       end
 
       # Returns +users#show+ for an action of Rails that exists, or else the method and the route.
@@ -129,7 +140,7 @@ module Profiler
       end
 
       def action(env)
-        controller = env["action_controller.instance"]
+        controller = env.fetch("action_controller.instance", nil)
         return unless controller.respond_to?(:controller_path) && controller.respond_to?(:action_name)
 
         action = controller.action_name

@@ -30,29 +30,39 @@ module Profiler
         # @param env [Hash]
         # @return [Boolean]
         def foreign?(env)
-          (direct?(env) && !host?(env)) || !own_origin?(env) || !OWN_SITES.include?(env["HTTP_SEC_FETCH_SITE"])
+          (direct?(env) && !host?(env)) || !own_origin?(env) || !OWN_SITES.include?(text(env, "HTTP_SEC_FETCH_SITE"))
         end
 
         private
 
-        def direct?(env) = LOOPBACK.match?(env["REMOTE_ADDR"].to_s) && !through_proxy?(env)
+        def direct?(env) = LOOPBACK.match?(text(env, "REMOTE_ADDR").to_s) && !through_proxy?(env)
 
         def host?(env)
-          host = env["HTTP_HOST"]
-          host.nil? || HOSTS.match?(host.b) # a client can send any bytes
+          host = text(env, "HTTP_HOST")
+          host.nil? || HOSTS.match?(host)
         end
 
         # Scrapers send no Origin. Browsers do, if the page is of another site.
         def own_origin?(env)
-          origin = env["HTTP_ORIGIN"]
-          origin.nil? || origin.sub(%r{\Ahttps?://}i, "").casecmp?(env["HTTP_HOST"].to_s)
+          origin = text(env, "HTTP_ORIGIN")
+          origin.nil? || origin.sub(%r{\Ahttps?://}i, "").casecmp?(text(env, "HTTP_HOST").to_s)
         end
 
         # Servers report a loopback address for a Unix socket, and only a proxy connects to one.
         def through_proxy?(env)
           env.each_key.any? { |name| name.is_a?(String) && name.start_with?("HTTP_") && PROXIES.match?(name) } ||
-            env.values_at("SERVER_PROTOCOL", "HTTP_VERSION").any? { |it| it.to_s.include?(OLD) } ||
-            (defined?(::UNIXSocket) && env["puma.socket"].is_a?(::UNIXSocket)) || false
+            %w[SERVER_PROTOCOL HTTP_VERSION].any? { |name| text(env, name).to_s.include?(OLD) } ||
+            (defined?(::UNIXSocket) && ::UNIXSocket === env.fetch("puma.socket", nil)) || false
+        end
+
+        # Returns the bytes of a header or the like: a client can send any. An app's env may hold something that is not text.
+        #
+        # @return [String, nil] nil if there is none
+        def text(env, name)
+          value = env.fetch(name, nil)
+          return if value.equal?(nil)
+
+          String === value ? value.b : ""
         end
       end
     end

@@ -11,15 +11,16 @@ module Profiler
       ABOUT = /session|cookie|flash|warden/.freeze
       COPIED = %w[rack.session rack.session.options action_dispatch.cookies action_dispatch.request.flash_hash].freeze
       WARDEN = "warden"
-      private_constant :ABOUT, :COPIED, :WARDEN
+      VARIABLES, GET, SET = %i[instance_variables instance_variable_get instance_variable_set].map { |name| Kernel.instance_method(name) }
+      private_constant :ABOUT, :COPIED, :WARDEN, :VARIABLES, :GET, :SET
 
       class << self
         # @param env [Hash] of a request that no other thread works on meanwhile
         # @yieldreturn [Object] the result; nil if Warden's +throw+ ends the block
         def read(env)
           before = env.select { |key, _value| about?(key) }
-          before.each { |key, value| env[key] = copy(value) if Hash === value || (value && COPIED.include?(key)) }
-          warden = env[WARDEN]
+          before.each { |key, value| env[key] = copy(key, value) if Hash === value || (value && COPIED.include?(key)) }
+          warden = env.fetch(WARDEN, nil)
           env[WARDEN] = warden.class.new(env, warden.manager) if AnyObject.can?(warden, :manager)
           catch(:warden) { return yield }
           nil
@@ -30,16 +31,18 @@ module Profiler
         private
 
         # An app may have keys of any kind.
-        def about?(key) = key.is_a?(String) && ABOUT.match?(key)
+        def about?(key) = String === key && ABOUT.match?(key)
 
         # Copies nested Hashes too: a session that is not loaded yet loads into one.
-        def copy(object)
-          object.dup.tap do |copy|
-            copy.instance_variables.each do |name|
-              value = copy.instance_variable_get(name)
-              copy.instance_variable_set(name, value.dup) if value.is_a?(Hash)
-            end
+        def copy(key, object)
+          raise ArgumentError, "#{key}: #{AnyObject.text(object)} cannot be copied, so permit is not called (allowed: an object with dup)" unless AnyObject.can?(object, :dup)
+
+          copy = object.dup
+          VARIABLES.bind_call(copy).each do |name|
+            value = GET.bind_call(copy, name)
+            SET.bind_call(copy, name, value.dup) if Hash === value
           end
+          copy
         end
 
         def restore(env, before)

@@ -39,7 +39,7 @@ module Profiler
         # @param env [Hash]
         def absent(env)
           headers = { "content-type" => "text/plain", "x-cascade" => "pass" }
-          [404, old_rack? ? { "Content-Type" => "text/plain", "X-Cascade" => "pass" } : headers, ["Not Found: #{env["SCRIPT_NAME"]}#{env["PATH_INFO"]}"]]
+          [404, old_rack? ? { "Content-Type" => "text/plain", "X-Cascade" => "pass" } : headers, ["Not Found: #{env.fetch("SCRIPT_NAME", nil)}#{env.fetch("PATH_INFO", nil)}"]]
         end
 
         private

@@ -13,9 +13,9 @@ module Profiler
       # @param env [Hash]
       # @return [Client, nil]
       def self.of(env)
-        socket = env.values_at(*KEYS).compact.first
-        io = socket.to_io if socket.respond_to?(:to_io)
-        new(io) if io.is_a?(BasicSocket)
+        socket = KEYS.map { |key| env.fetch(key, nil) }.compact.first
+        io = socket.to_io if AnyObject.can?(socket, :to_io)
+        new(io) if BasicSocket === io
       end
 
       # @param socket [BasicSocket]

@@ -73,6 +73,26 @@ RSpec.describe "Profiler::Middleware without permission" do
     expect([untouched, caught]).to eq([[true] * 7, "nothing"])
   end
 
+  it "denies, and says why, if permit: would need a copy of a session that cannot be copied" do
+    denied = run_json(<<~'RUBY', err: match(/\A\[profiler\] a request for a profile was refused: ArgumentError: rack.session: #<Session:0x\h+> cannot be copied, so permit is not called \(allowed: an object with dup\)\n\z/))
+      class Session < BasicObject; end
+      class Copied < BasicObject
+        def initialize = @hash = { a: 1 }
+        def dup = ::Copied.new
+        def respond_to_missing?(*) = false
+        def [](name) = (@hash[:b] = 2) && @hash[name]
+        def to_h = @hash
+      end
+      session, copied = Session.new, Copied.new
+      permit = ->(env) { env["rack.session"][:a] == 1 }
+      env = { "rack.session" => session }
+      untouched = untouched?(get(middleware(permit: permit), **env))
+      result = get(middleware(permit: permit), **{ "rack.session" => copied })[1].key?("x-profiler-result")
+      print_json(untouched: untouched, same: env["rack.session"].equal?(session), result: result, left: copied.to_h)
+    RUBY
+    expect(denied).to eq(untouched: true, same: true, result: true, left: { a: 1 })
+  end
+
   it "passes on what was delivered from outside while permit: ran" do
     passed = run_json(<<~RUBY, env: { "RACK_ENV" => "development" })
       require "timeout"
