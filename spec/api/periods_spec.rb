@@ -146,6 +146,22 @@ RSpec.describe "Sessions for the life of a process" do
     RUBY
   end
 
+  it "write nothing into a file of an app that closes all descriptors meanwhile" do
+    result = run_json(<<~'RUBY', env: slow_disk("1", began: in_box("began")), chdir: box, err: match(/\A\[profiler\] a profile was lost: Errno::EBADF: .*\n\z/))
+      session = Profiler.continuous(out: "d", format: "html", period: 60, mode: :cpu)
+      burn(50)
+      flushing = Thread.new { session.flush }
+      wait_for { File.exist?("began") }
+      3.upto(255) { |number| IO.for_fd(number).close rescue nil }
+      files = Array.new(8) { |number| File.open("precious.#{number}", "w+") }
+      flushing.join
+      print_json(sizes: files.map { |file| File.size(file.path) }, open: files.map { |file| File.identical?("/proc/self/fd/#{file.fileno}", file.path) }, lost: session.lost, left: Dir.children("d"))
+      $stdout.flush
+      exit!(0) # or the last profile would take its time
+    RUBY
+    expect(result).to eq(sizes: [0] * 8, open: [true] * 8, lost: 1, left: [])
+  end
+
   it "let a time-out end a request that waits for a disk that does not answer" do
     lost = "[profiler] a profile was lost: Profiler::Error: the request was interrupted while it was stored\n"
     error = run_json(<<~RUBY, env: slow_disk(SlowDisk::HANGS, began: in_box("began")), err: eq(lost))

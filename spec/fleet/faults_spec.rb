@@ -131,6 +131,37 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
+  # As a gem does that makes the process a daemon. The number of our connection then belongs to the app.
+  it "touch nothing of an app that closes all descriptors during an upload" do
+    PyroscopeServer.open(rate: nil) do |server|
+      server.plan [:slow, 1], [:slow, 1]
+      result = run_json(<<~RUBY)
+        def close(number)
+          link = File.readlink("/proc/self/fd/\#{number}") rescue return
+          # Below Ruby, which would wake the thread that waits.
+          link.start_with?("socket:") && RUBY_PLATFORM.start_with?("x86_64-linux") ? syscall(3, number) : IO.for_fd(number).close
+        rescue ArgumentError, SystemCallError
+          nil # Ruby's own
+        end
+        session = send_to("#{server.url}")
+        windows(1)
+        wait_for { counts[:bytes].positive? }
+        sleep 0.3
+        3.upto(255) { |number| close(number) }
+        pairs = Array.new(4) { Socket.pair(:UNIX, :STREAM) }
+        pairs.each { |pair| pair[0].write("mine") }
+        files = Array.new(4) { |number| File.open(File.join(#{box.dump}, "file.\#{number}"), "w+") }
+        wait_for { counts[:waiting].zero? }
+        session.stop
+        GC.start
+        print_json(read: pairs.map { |pair| pair[1].read_nonblock(9, exception: false) }, back: pairs.map { |pair| pair[0].read_nonblock(9, exception: false) },
+                   files: files.map { |file| (file.write("x"); file.flush; file.size) }, counts: counts)
+      RUBY
+      expect(result).to include(read: ["mine"] * 4, back: ["wait_readable"] * 4, files: [1] * 4)
+      expect(result[:counts]).to include(delivered: 2, lost: 0, waiting: 0).or include(delivered: 1, lost: 0, waiting: 0)
+    end
+  end
+
   it "reach the other sinks all the same, and a name that does not resolve is no error of the app" do
     result = run_json(<<~'RUBY', err: include("a window for pyroscope was lost", "a profile was lost: RuntimeError: mine"))
       seen = []

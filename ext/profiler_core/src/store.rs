@@ -4,15 +4,69 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
+use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::error::Error;
 
+/// The number of the error "Bad file descriptor", on Linux and macOS.
+const EBADF: i32 = 9;
+
 /// The age from which a temporary file no longer has a writer.
 const ABANDONED: Duration = Duration::from_secs(600);
+
+/// A file in a process that may close any descriptor, and may then open a file of its own by the same number.
+/// That one is neither written to nor closed.
+#[derive(Debug)]
+pub struct GuardedFile {
+    /// `None` only while it is dropped.
+    file: Option<File>,
+    /// The device and the inode.
+    identity: (u64, u64),
+}
+
+impl GuardedFile {
+    /// Takes a file that was just opened.
+    ///
+    /// # Errors
+    /// Returns the errors of the system.
+    pub fn new(file: File) -> io::Result<Self> {
+        let identity = identity(&file)?;
+        Ok(Self { file: Some(file), identity })
+    }
+
+    fn ours(&self) -> io::Result<&File> {
+        let file = self.file.as_ref().filter(|file| identity(file).is_ok_and(|found| found == self.identity));
+        file.ok_or_else(|| io::Error::from_raw_os_error(EBADF))
+    }
+}
+
+impl Write for GuardedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.ours()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.ours()?.flush()
+    }
+}
+
+impl Drop for GuardedFile {
+    fn drop(&mut self) {
+        let is_ours = self.ours().is_ok();
+        if let Some(file) = self.file.take().filter(|_| !is_ours) {
+            let _ = file.into_raw_fd(); // it stays open
+        }
+    }
+}
+
+fn identity(file: &File) -> io::Result<(u64, u64)> {
+    let found = file.metadata()?;
+    Ok((found.dev(), found.ino()))
+}
 
 /// Writes a file under a temporary name, then moves it to `path`. After an error, `path` holds the old file
 /// or none, and the temporary file is gone.
@@ -22,9 +76,10 @@ const ABANDONED: Duration = Duration::from_secs(600);
 pub fn replace(
     path: &Path,
     temporary: &Path,
-    write: impl FnOnce(&mut File) -> Result<(), Error>,
+    write: impl FnOnce(&mut GuardedFile) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
+    let mut file = GuardedFile::new(file)?;
     let written = write(&mut file).and_then(|()| Ok(fs::rename(temporary, path)?));
     if written.is_err() {
         let _ = fs::remove_file(temporary); // report the first error
@@ -115,8 +170,6 @@ pub fn is_profile(name: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     fn directory(name: &str) -> PathBuf {

@@ -12,7 +12,7 @@ use magnus::{prelude::*, Error, Exception, RClass, RHash, RString, Ruby};
 use profiler_core::error::Error as CoreError;
 use profiler_core::format::{self, Format, Options};
 use profiler_core::profile::Profile as CoreProfile;
-use profiler_core::store;
+use profiler_core::store::{self, GuardedFile};
 
 use crate::api::profile::{options, Profile};
 use crate::errors::core_error;
@@ -67,14 +67,14 @@ impl Profile {
         let unfinished = temporary.clone();
         let process = std::process::id();
         let written = without_gvl(ruby, move |abandoned| {
-            let write = |file: &mut File| {
+            let write = |file: &mut GuardedFile| {
                 let mut out = BufWriter::with_capacity(1 << 16, Watched { out: file, abandoned });
                 content.write(&mut out)?;
                 Ok(out.flush()?)
             };
             let path = path.0;
             let Some(temporary) = temporary else {
-                return write(&mut File::options().write(true).open(path)?);
+                return write(&mut GuardedFile::new(File::options().write(true).open(path)?)?);
             };
             let Some((keep, directory)) = keep.zip(path.parent()) else {
                 return store::replace(&path, &temporary, write);
