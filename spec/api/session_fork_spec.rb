@@ -14,6 +14,23 @@ RSpec.describe "Profiler::Session in a process that forks" do
     RUBY
   end
 
+  # Ruby 3.1 knows the main thread of a child by the id that it had in the parent.
+  it "profiles the main thread of a child when another thread starts it, also one of the profiler's own" do
+    threads = run_json(<<~RUBY)
+      ways = { all: ->(&block) { Thread.new(&block) }, main: ->(&block) { Thread.new(&block) }, own: ->(&block) { Profiler::BackgroundThread.new("own", &block) } }
+      print_json(ways.to_h do |name, thread|
+        [name, in_fork do
+          started = Queue.new
+          thread.call { started << Profiler.start(**(name == :main ? { threads: Thread.main } : {})) }
+          session = started.pop
+          burn_in_pieces(80)
+          session.stop.samples.sum(&:cpu)
+        end]
+      end)
+    RUBY
+    expect(threads).to match(all: be > 70_000_000, main: be > 70_000_000, own: be > 70_000_000)
+  end
+
   it "does not run in a child forked by a thread that it does not profile" do
     expect(run_json(<<~RUBY)).to match(own: be > 30_000_000, others: 0)
       other = Thread.new { sleep }

@@ -108,7 +108,7 @@ RSpec.describe "Profiler::Session" do
   end
 
   it "profiles a thread that was just created, and is refused when none of the given threads is alive" do
-    expect(run_json(<<~RUBY)).to match(cpu: [be > 1_000_000] * 50, error: "ArgumentError: threads: none of these is alive", running: false)
+    expect(run_json(<<~RUBY)).to match(cpu: [be > 1_000_000] * 50, error: "ArgumentError: threads: none of these is alive, or they are threads of the profiler", running: false)
       gate = Queue.new
       works = Array.new(50) { thread = Thread.new { gate.pop; burn(2) }; [thread, Profiler.start(threads: thread)] }
       50.times { gate << :go }

@@ -2,7 +2,7 @@
 
 use ::core::cell::Cell;
 
-pub(crate) use super::system::thread::{name_of, native_id, native_name, sleep_precisely};
+pub(crate) use super::system::thread::{id_of_main, name_of, native_id, native_name, sleep_precisely};
 
 /// Returns the identity of the calling native thread.
 ///

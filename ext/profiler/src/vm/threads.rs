@@ -4,6 +4,7 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{prelude::*, Error, IntoValue, RArray, RString, Ruby, TryConvert, Value};
 use rb_sys::VALUE;
 
+use crate::sys::native_thread;
 use crate::vm::cached::CachedObject;
 use crate::vm::door::{bind_call, call, protect, Name};
 use crate::vm::methods::instance_method;
@@ -188,16 +189,16 @@ impl ThreadQuery {
     }
 
     fn describe(&self, thread: Value) -> Result<RubyThread, Error> {
-        // In a forked child Ruby 3.1 still returns the id that the thread had in the parent.
+        // In a forked child Ruby 3.1 still returns the id that the main thread had in the parent.
         let current = thread.as_raw() == self.current;
         Ok(RubyThread {
             object: thread.as_raw(),
             native_id: match current {
-                true => Some(crate::sys::native_thread::cached_native_id()),
-                // On macOS an id may have more bits. Only these bits are used there.
-                false => {
-                    <Option<i64>>::try_convert(bind_call(self.native_id, [thread])?)?.map(|id| id as i32)
+                true => Some(native_thread::cached_native_id()),
+                false if thread.as_raw() == self.main => {
+                    self.native_id_of(thread)?.map(native_thread::id_of_main)
                 }
+                false => self.native_id_of(thread)?,
             },
             name: match self.names {
                 Names::Included => self.name_of(thread)?,
@@ -205,6 +206,11 @@ impl ThreadQuery {
             },
             current,
         })
+    }
+
+    /// Returns what Ruby says. On macOS an id may have more bits; only these are used there.
+    fn native_id_of(&self, thread: Value) -> Result<Option<i32>, Error> {
+        Ok(<Option<i64>>::try_convert(bind_call(self.native_id, [thread])?)?.map(|id| id as i32))
     }
 
     fn name_of(&self, thread: Value) -> Result<Option<String>, Error> {

@@ -44,7 +44,9 @@ fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
                 engine.name()
             ),
         ),
-        Refusal::NoThreads => argument_error(ruby, "threads: none of these is alive"),
+        Refusal::NoThreads => {
+            argument_error(ruby, "threads: none of these is alive, or they are threads of the profiler")
+        }
         Refusal::TimerTaken => error(
             ruby,
             "Unsupported",

@@ -20,6 +20,11 @@ pub(crate) fn native_id() -> i32 {
     id as i32
 }
 
+/// Returns the kernel's id of the main thread: the one that Ruby knows.
+pub(crate) fn id_of_main(known: i32) -> i32 {
+    known
+}
+
 /// Returns the name of the calling thread: up to 15 bytes of it, followed by zeros.
 pub(crate) fn native_name() -> [u8; 16] {
     let mut name = [0u8; 16];

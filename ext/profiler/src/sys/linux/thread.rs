@@ -10,6 +10,20 @@ pub(crate) fn native_id() -> i32 {
     unsafe { ::libc::gettid() }
 }
 
+/// Returns the kernel's id of the main thread, of which Ruby may know the one in the process that forked this one. In
+/// a forked child the main thread is the first, whose id is that of the process.
+pub(crate) fn id_of_main(known: i32) -> i32 {
+    // SAFETY: the arguments are numbers, and signal 0 is not sent.
+    let sent = unsafe { ::libc::syscall(::libc::SYS_tgkill, ::libc::getpid(), known, 0) };
+    let is_gone = sent != 0
+        && ::std::io::Error::last_os_error().raw_os_error().is_some_and(|error| error == ::libc::ESRCH);
+    if is_gone {
+        ::std::process::id() as i32
+    } else {
+        known
+    }
+}
+
 /// Returns the kernel's name of the calling thread: up to 15 bytes, followed by zeros.
 pub(crate) fn native_name() -> [u8; 16] {
     let mut name = [0u8; 16];
