@@ -44,18 +44,19 @@ RSpec.describe "Windows for an engine that fails" do
 
   it "are lost if the backend refuses them for good" do
     PyroscopeServer.open(rate: nil) do |server|
-      server.plan 413, 400, 422, 301
-      result = run_json(<<~RUBY, err: include("HTTP 413").and(include("HTTP 301")))
+      server.plan 413, 400, 422, [301, { "Location" => "https://pyroscope.example/push" }], [302, { "Location" => "https://user:hush@pyroscope.example" }]
+      said = include("HTTP 413").and(include('HTTP 301: it redirects to "https://pyroscope.example/push", which is not followed')).and(include("HTTP 302: it redirects to (not shown"))
+      result = run_json(<<~RUBY, err: said)
         session = send_to("#{server.url}")
-        windows(4)
+        windows(5)
         wait_for { counts[:waiting].zero? }
         before = counts
         windows(1)
         session.stop
         print_json(before: before, after: counts)
       RUBY
-      expect(result[:before]).to include(lost: 4, delivered: 0, retried: 0)
-      expect(result[:after]).to include(lost: 4)
+      expect(result[:before]).to include(lost: 5, delivered: 0, retried: 0)
+      expect(result[:after]).to include(lost: 5)
       expect(cpu_profiles(server).size).to eq(result[:after][:delivered]).and be_positive
     end
   end

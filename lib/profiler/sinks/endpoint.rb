@@ -193,7 +193,13 @@ module Profiler
           nil # the status says what became of the window
         end
         wait = Float(response["retry-after"], exception: false)
-        Reply.new(Integer(response.code, 10), wait&.clamp(0, LONGEST_WAIT), printable(text))
+        Reply.new(Integer(response.code, 10), wait&.clamp(0, LONGEST_WAIT), redirection(response) || printable(text))
+      end
+
+      # Says where a redirection leads. None is followed: the credentials are for this address.
+      def redirection(response)
+        place = response["location"]
+        "it redirects to #{Endpoint.harmless(place)}, which is not followed: use the address that it leads to" if place && response.code.start_with?("3")
       end
 
       def printable(text) = Losses.harmless(text.gsub(/[\r\n\t ]+/, " ")).strip[0, LONGEST_TEXT]
