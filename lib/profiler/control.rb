@@ -21,6 +21,19 @@ module Profiler
     LOCK = Mutex.new
     private_constant :LOCK
 
+    # Replaces the methods that trap signals, as {Interop::Hooks}. An app that traps the signal of the dump later sees it as it would
+    # be without the dump, and both are called from then on.
+    module Traps
+      class << self
+        def trap(original, receiver, *arguments, **options, &block)
+          control = Control.current
+          return original.bind_call(receiver, *arguments, **options, &block) unless control&.dumps_at?(arguments.first)
+
+          control.without_dump { original.bind_call(receiver, *arguments, **options, &block) }
+        end
+      end
+    end
+
     class << self
       # Returns the control socket of this process, or nil if there is none.
       #
@@ -111,8 +124,31 @@ module Profiler
     # @param signal [Integer]
     # @api private
     def dump_at(signal)
+      [Kernel, Kernel.singleton_class, Signal.singleton_class].each { |owner| Interop.redefine(Traps, owner, :trap) }
       @signal = signal
+      @arming = true # the extension traps the signal, too
       @server._dump_at(signal)
+    ensure
+      @arming = false
+    end
+
+    # Returns whether a signal, in any of the forms that trap accepts, prints a dump.
+    #
+    # @api private
+    def dumps_at?(signal)
+      return false if @signal.nil? || @arming
+
+      @signal == (Integer === signal ? signal : Signal.list[AnyObject.utf8(signal).to_s.delete_prefix("SIG")])
+    end
+
+    # Runs the block, which traps the signal.
+    #
+    # @api private
+    def without_dump
+      ControlServer._restore_signal
+      yield
+    ensure
+      dump_at(@signal) if @server
     end
 
     # Returns whether its thread is alive in this process.
@@ -141,7 +177,7 @@ module Profiler
       @server = ControlServer._new
       listen
       begin_thread
-      @server._dump_at(@signal) if @signal
+      dump_at(@signal) if @signal
       started = true
     ensure
       unless started

@@ -190,6 +190,36 @@ RSpec.describe "The control socket, when the process changes" do
     expect(result.err.scan("Process ").size).to eq(1)
   end
 
+  it "prints a dump also at a signal that the app traps later, and shows it the signal as it is without that" do
+    result = live(<<~RUBY) { |pid| expect(ask(pid, do: "who").first).to include("pid" => pid) }
+      trapped = []
+      dumps = -> { File.read("/proc/self/fd/2").scan(/^Process /).size }
+      signal = lambda do |number|
+        Process.kill(:USR2, $$)
+        sleep 0.01 until dumps.call == number
+      end
+      Profiler.control(dump_signal: "USR2")
+      before = [trap("USR2") { trapped << 1 }, trap(:SIGUSR2) { trapped << 2 }.class]
+      signal.call(1)
+      recorder = Profiler.flight_recorder(out: File.join(ENV.fetch("BOX"), "flights"), signal: "USR2")
+      signal.call(2)
+      recorder.stop
+      before << Signal.trap(Signal.list["USR2"], "DEFAULT").class
+      signal.call(3)
+      before << (trap("nonsense") {} rescue $!.class)
+      Profiler.control.close
+      before << trap("USR2") { trapped << 3 }
+      Process.kill(:USR2, $$)
+      sleep 0.01 until trapped.last == 3
+      Profiler.control # for the end
+      ready
+      wait_for_end
+      p before, trapped
+    RUBY
+    expect(result.out).to eq(%(["DEFAULT", Proc, Proc, ArgumentError, "DEFAULT"]\n[2, 2, 3]\n))
+    expect(result.err.scan(/^Process /).size).to eq(3)
+  end
+
   it "prints a dump at the signal after an exec that failed, after a new control, and in a forked child" do
     parent = nil
     result = live(<<~RUBY) { |pid| ask(parent = pid, do: "who") }
