@@ -162,6 +162,24 @@ RSpec.describe "Sessions for the life of a process" do
     expect(result).to eq(sizes: [0] * 8, open: [true] * 8, lost: 1, left: [])
   end
 
+  it "end no process whose stderr is a file that may not grow" do
+    code = <<~'RUBY'
+      STDERR.reopen("err", "w")
+      Process.setrlimit(:FSIZE, 100)
+      session = Profiler.continuous(period: 60, mode: :cpu) { raise "mine" }
+      2.times { burn(50); session.flush }
+      STDERR.reopen("/dev/null")
+      session.stop
+      print_json([session.lost, File.size("err")])
+    RUBY
+    expect(run_json(code, chdir: box)).to match([be >= 2, be <= 100])
+  end
+
+  it "are said 20 times to be killed, however often they are" do
+    run("session = Profiler.continuous(period: 60, mode: :cpu) { }; 30.times { Thread.list.grep(Profiler::BackgroundThread).each { |it| it.kill.join }; wait_for { GC.start; session.running? } }",
+        err: satisfy { |said| said.scan("its thread was killed").size == 20 })
+  end
+
   it "let a time-out end a request that waits for a disk that does not answer" do
     lost = "[profiler] a profile was lost: Profiler::Error: the request was interrupted while it was stored\n"
     error = run_json(<<~RUBY, env: slow_disk(SlowDisk::HANGS, began: in_box("began")), err: eq(lost))

@@ -41,6 +41,10 @@ module Profiler
     PAUSE = 1
     private_constant :PAUSE
 
+    # The number of kills by the name of the session. A program may kill all of its threads again and again.
+    KILLS = Hash.new(0)
+    private_constant :KILLS
+
     # A request to the thread to end the period.
     Command = Struct.new(:done)
     private_constant :Command
@@ -290,7 +294,8 @@ module Profiler
         return @session.discard
       end
       @killed = true
-      Losses.say("#{@name}: recording stops until the next garbage collection, because its thread was killed")
+      kills = KILLS[@name] += 1
+      Losses.say("#{@name}: recording stops until the next garbage collection, because its thread was killed") if kills <= Losses::LINES
       take(@session.stop)
     rescue *OWN_TROUBLE => e
       lose(e)

@@ -16,7 +16,7 @@ module Profiler
     OF_APPS = { StandardError => :never }.freeze
     # Control characters, and those that change the direction of text. A line may quote text from anywhere.
     OBEYED = /[[:cntrl:]\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/.freeze
-    private_constant :LINES, :LONGEST_REASON, :OF_WRITING, :OBEYED
+    private_constant :LONGEST_REASON, :OF_WRITING, :OBEYED
 
     attr_reader :count
 
@@ -26,7 +26,8 @@ module Profiler
     class << self
       # Prints a line to the original stderr, even if the app has replaced $stderr, and even with -W0.
       def say(line)
-        own(OF_WRITING, ->(_error) {}) { STDERR.puts("[profiler] #{harmless(line)}") } # stderr is closed: there is no other place for a message
+        line = "[profiler] #{harmless(line)}\n"
+        own(OF_WRITING, ->(_error) {}) { STDERR.write(line) if fits?(STDERR, line) } # stderr is closed: there is no other place for a message
       end
 
       # Returns the text as one line, with a question mark in place of each invalid or control character.
@@ -57,6 +58,14 @@ module Profiler
             otherwise.call(e)
           end
         end
+      end
+
+      private
+
+      # Returns whether a file may grow by the line (ulimit -f). Beyond the limit, a write would end the process by SIGXFSZ.
+      def fits?(file, line)
+        limit = Process.getrlimit(:FSIZE).first
+        limit == Process::RLIM_INFINITY || !file.stat.file? || file.stat.size + line.bytesize <= limit
       end
     end
 
