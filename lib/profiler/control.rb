@@ -26,7 +26,7 @@ module Profiler
     module Traps
       class << self
         def trap(original, receiver, *arguments, **options, &block)
-          control = Control.current
+          control = Control.current unless Platform.ractor_reason
           return original.bind_call(receiver, *arguments, **options, &block) unless control&.dumps_at?(arguments.first)
 
           control.without_dump { original.bind_call(receiver, *arguments, **options, &block) }
