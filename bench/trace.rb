@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Measures the CPU time that a trace adds to a call of an empty method, beside a TracePoint whose block does nothing, and what the
-# call takes when the trace is over. Contenders take turns in one process; each figure is that of the fastest turn, as other
+# call takes when the trace is over. Then what `calls: true` adds to the calls that run inside of the traced one, to all others, and
+# to those that come after it. Contenders take turns in one process; each figure is that of the fastest turn, as other
 # processes can only make a call slower. BENCH_PAIRS is the number of turns.
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 require "fileutils"
@@ -47,6 +48,30 @@ module Bench
       { "nothing" => -> { turn }, "a TracePoint with an empty block" => -> { with_tracepoint }, **OPTIONS.transform_values { |options| -> { traced(options) } } }
     end
 
+    # The traced method of `calls: true`. Its calls are those of a turn.
+    class Batch
+      def run = Trace.turn
+
+      def idle = nil
+    end
+
+    # What `calls: true` adds to a call, by where that is.
+    def calls_report
+      best = Hash.new(Float::INFINITY)
+      keep = ->(name, ns) { best[name] = [best[name], ns].min }
+      TURNS.times { keep.call("before", turn) }
+      batch = Batch.new
+      options = { max_overhead: 1, calls: true }
+      TURNS.times do
+        Profiler.trace(Batch.instance_method(:run), **options) { keep.call("inside of the traced call", batch.run) }
+        Profiler.trace(Batch.instance_method(:idle), **options) { keep.call("anywhere else", turn) }
+        keep.call("after the trace", turn)
+      end
+      plain = best.delete("before")
+      rows = best.map { |name, ns| "| #{name} | #{(ns - plain).round(1)} | #{(ns / plain).round(1)} |" }
+      ["ns of CPU that a trace with `calls: true` adds to another call, of #{plain.round(1)} ns, and the ratio of both", "", "| | ns | ratio |", "| --- | --- | --- |", *rows]
+    end
+
     def report
       best = Hash.new(Float::INFINITY)
       TURNS.times { contenders.to_a.shuffle.each { |name, run| best[name] = [best[name], run.call].min } }
@@ -59,7 +84,7 @@ module Bench
 end
 
 if $PROGRAM_NAME == __FILE__
-  report = "#{Bench::Trace.report.join("\n")}\n"
+  report = "#{[*Bench::Trace.report, "", *Bench::Trace.calls_report].join("\n")}\n"
   directory = File.expand_path("../tmp/bench", __dir__)
   FileUtils.mkdir_p(directory)
   File.write(File.join(directory, "trace.md"), report)

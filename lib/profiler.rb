@@ -235,7 +235,7 @@ module Profiler
     # @param limit [Integer, nil] the number of calls to trace, of each method; nil for all
     # @param max_overhead [Float] the largest share of one core that the trace may take, 0.0001 to 1
     # @param options [Hash] +out+, a file to write the result to, even if the process ends first, as JSON if it is named +.json+;
-    #   +args+, +returns+, +show+, +lines+, +save+, +when+: to log calls: see {MethodTrace::Log}
+    #   +calls+, true to count all that runs inside, see {MethodTrace#functions}; and to log calls, the options of {MethodTrace::Log}
     # @return [MethodTrace, MethodTrace::Group] with a block, its {MethodTrace#value} is what the block returns
     # @raise [ArgumentError, SystemCallError, Unsupported] as {run}, and if there is no such method, or its calls cannot be seen
     def trace(method, limit: nil, max_overhead: MethodTrace::MAX_OVERHEAD, **options, &block)

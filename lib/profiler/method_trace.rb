@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "method_trace/function"
 require_relative "method_trace/group"
 require_relative "method_trace/log"
 require_relative "method_trace/target"
@@ -19,12 +20,14 @@ module Profiler
     TURNS = 10
     CALLS = 200
     PRICES = (10..1_000).freeze
+    # The number of functions in a text.
+    ROWS = 30
     private_constant :SHARES, :TURNS, :CALLS, :PRICES
 
     # The running traces, so that a forked child can end its copies.
     @running = {}.compare_by_identity
 
-    # Traces whose result is to be written when they stop: each with its {Output}, and whether that gets JSON.
+    # Traces whose result is to be written when they stop: each with its {Output}, and the method that returns it.
     @unwritten = {}.compare_by_identity
 
     class << self
@@ -35,7 +38,7 @@ module Profiler
       # @see Profiler.trace
       # @api private
       def open(method, out: nil, **options)
-        output = [Output.new(out, format: :json), File.extname(out) == ".json"] if out # either is bytes to it
+        output = [Output.new(out, format: :json), form(out, options)] if out # all are bytes to it
         trace = nil
         Thread.handle_interrupt(Object => :never) do
           trace = self.begin(method, **options)
@@ -55,26 +58,31 @@ module Profiler
 
       # @return [MethodTrace, Group]
       # @api private
-      def begin(method, limit:, max_overhead:, **log)
+      def begin(method, limit:, max_overhead:, calls: false, **log)
         check(limit)
+        check_calls(calls, log)
         share = AnyObject.number("max_overhead", max_overhead, "a share of a core (allowed: #{SHARES.begin} to #{SHARES.end})") { |number| SHARES.cover?(number) }
         options = { limit: limit, max_overhead: share, **log }
-        Target.pattern?(method) ? Group.begin(method, **options) : of(Target.of(method), **options)
+        return of(Target.of(method), calls: calls, **options) unless Target.pattern?(method)
+        raise ArgumentError, "calls: true is for one method, and #{method.inspect} may stand for several" if calls
+
+        Group.begin(method, **options)
       end
 
       # Begins the trace of one method.
       #
       # @param size [Integer] the number of traces that share the limit of the overhead
       # @param sibling [MethodTrace, nil] one of these that has begun, and measures what threads do for all of them
+      # @param calls [Boolean] count what runs inside of the calls, too
       # @api private
-      def of(target, limit:, max_overhead:, size: 1, sibling: nil, **log)
+      def of(target, limit:, max_overhead:, size: 1, sibling: nil, calls: false, **log)
         hindrance = hindrance(target, log)
         raise ArgumentError, "#{target.name} #{hindrance}" if hindrance
 
         trace = new(target, limit, max_overhead, log, size, sibling)
         Ends.listen(self)
         @running[trace] = true
-        trace.begin(sibling.nil?)
+        trace.begin(sibling.nil?, calls)
         trace
       end
 
@@ -112,8 +120,8 @@ module Profiler
       # @api private
       def over(trace)
         @running.delete(trace)
-        output, json = @unwritten.delete(trace)
-        output&.replace(json ? JSON.generate(trace.to_h) : trace.to_s)
+        output, form = @unwritten.delete(trace)
+        output&.replace(trace.public_send(form))
       rescue *OWN_TROUBLE => e
         Losses.say("the result of the trace was lost: #{Losses.reason(e)}")
       end
@@ -124,6 +132,24 @@ module Profiler
         return if limit.equal?(nil) || (Integer === limit && limit.between?(1, (1 << 62)))
 
         raise ArgumentError, "limit: #{AnyObject.text(limit)} is not a number of calls (allowed: an Integer from 1 on, or nil)"
+      end
+
+      # Returns the method of a trace for a file of that name.
+      def form(out, options)
+        case File.extname(out)
+        when ".json" then :to_json
+        when ".callgrind"
+          raise ArgumentError, "out: #{out.inspect} needs calls: true, which counts the calls that the file has" unless options[:calls]
+
+          :to_callgrind
+        else :to_s
+        end
+      end
+
+      # Checks +calls+. The Ruby code of a log would count as part of what it logs.
+      def check_calls(calls, log)
+        raise ArgumentError, "calls: #{AnyObject.text(calls)} is not allowed (allowed: true, false)" unless true.equal?(calls) || false.equal?(calls)
+        raise ArgumentError, "calls: true counts what runs inside, which #{log.keys.join(", ")} would change: trace twice" if calls && Log.wanted?(log)
       end
     end
 
@@ -142,11 +168,13 @@ module Profiler
     end
 
     # @api private
-    def begin(watch)
+    def begin(watch, inside)
       # Measures what threads do, without sampling them. Before Ruby 3.3 nothing reports that.
       @watch = Session.begin({ mode: :wall }, watch: true) if watch && RUBY_VERSION >= "3.3"
       calls, raises = @tracer._tracepoints
-      enable_everywhere(calls) if @target.c_function
+      # The VM calls the newest hook first, and the one for what runs inside is to come before that of a C function.
+      everywhere = [(calls if @target.c_function), (@tracer._count_inside if inside)].compact
+      enable_everywhere(everywhere) if everywhere.any?
       @tracer._begin
       raises.enable
       @log&.enable
@@ -216,7 +244,11 @@ module Profiler
     # * +callers+: name, place, calls and +total_ns+ of each caller, and +other_callers+, the calls of further ones
     # * +results+, +exceptions+: numbers of calls by class, and +other_classes+, the calls that ended with further ones
     # * +duration_ns+, +own_ns+: how long the trace ran, and how much of that it took itself
-    # * +other_functions+: for a C function, the calls and returns of other ones, for which a hook ran too
+    # * +other_functions+: for a C function, the calls and returns of other ones, for which a hook ran too; with <tt>calls: true</tt>,
+    #   those of all code outside of the traced calls
+    # * +functions+, +unknown_callers+, +unfollowed+, +too_deep+, +unpaired+, with <tt>calls: true</tt>: what {#functions} returns, and
+    #   numbers of calls: whose caller is not listed, that were in too many fibers at once or too deep to be followed, and whose
+    #   end Ruby did not report
     # * +ended+: why it ended by itself, or nil
     # * +log+, +log_dropped+, if calls are logged: the lines that were not taken yet, and the number of calls that were not
     #   logged because there were more than 100 in a second
@@ -224,22 +256,43 @@ module Profiler
     # @return [Hash{Symbol => Object}]
     def to_h
       log = { log: @log.to_a, log_dropped: @log.dropped } if @log
-      { name: @name, **@tracer._summary(@name), **log.to_h }
+      summary = @tracer._summary(@name)
+      summary[:functions] = Function.all(summary[:functions]).map(&:to_h) if summary[:functions]
+      { name: @name, **summary, **log.to_h }
+    end
+
+    # @return [String] the same as JSON
+    def to_json(*) = JSON.generate(to_h)
+
+    # @return [String] {#functions} with their callers, for KCachegrind; the +calls+ of the file are the true numbers
+    # @raise [Error] without <tt>calls: true</tt>
+    def to_callgrind
+      @tracer._callgrind(@name) or raise Error, "what runs inside of #{@name} was not counted: trace it with calls: true"
     end
 
     # @param columns [Integer]
+    # @param rows [Integer] the number of functions of {#functions} that are listed; 0 for all
     # @return [String] the same as text
-    def to_s(columns = 80) = @tracer._text(@name, columns)
+    def to_s(columns = 80, rows = ROWS) = @tracer._text(@name, columns, rows)
+
+    # Returns the functions that ran inside of the calls, with exact numbers: the method itself and everything that it called,
+    # directly or not, on the same fiber. Calls that are not over count up to now, or to the end of the trace.
+    #
+    #   trace = Profiler.trace("Order#save", calls: true) { import }
+    #   trace.functions.first(3).each { |function| puts "#{function.calls} #{function.self_ns} #{function.name}" }
+    #
+    # @return [Array<Function>] the one with the most time of its own first; empty without <tt>calls: true</tt>
+    def functions = Function.all(@tracer._summary(@name).fetch(:functions, []))
 
     def inspect = "#<#{self.class} #{@name}>"
 
     private
 
-    # Enables the TracePoint of a C function, which cannot be limited to one function, and measures its overhead on other functions.
-    # No call counts before the trace begins.
-    def enable_everywhere(tracepoint)
+    # Enables TracePoints that cannot be limited to one function, and measures their overhead on other functions. No call counts
+    # before the trace begins.
+    def enable_everywhere(tracepoints)
       before = call_ns
-      tracepoint.enable
+      tracepoints.each(&:enable)
       @tracer._price(((call_ns - before) / 2).round.clamp(PRICES))
     end
 

@@ -39,6 +39,19 @@ RSpec.describe "profiler trace" do
     end
   end
 
+  it "counts what runs inside of the method" do
+    live("class Order; def save(number) = 3.times { |part| add(part) }\n def add(part) = part.to_s\n end; order = Order.new; ready; Thread.new { loop { order.save(1); sleep 0.005 } }; wait_for_end") do |pid|
+      result = profiler_of("trace", "--calls", "--rows", "1", "--limit", "4", "--max-overhead", "1", pid.to_s, "Order#save")
+      expect(result).to have_attributes(err: "profiler: tracing Order#save\n", status: be_success)
+      expect(result.out).to match(/^     calls      total       self  ran inside\n.*\n +\d+ +\S+ .s  \d+ further functions?$/)
+      json = JSON.parse(profiler_of("trace", "--calls", "--limit", "4", "--max-overhead", "1", "--json", pid.to_s, "Order#save").out)
+      calls = json["functions"].to_h { |function| function.values_at("name", "calls") }
+      expect(calls).to include("Order#save" => 4, "Order#add" => 12, "Integer#to_s" => 12)
+      expect(profiler_of("trace", "--calls", "--rows", "x", pid.to_s, "Order#save").err).to match(/--rows "x" is not a number of functions/)
+      expect(profiler_of("trace", "--calls", pid.to_s, "Order#*").err).to match(/calls: true is for one method/)
+    end
+  end
+
   it "ends when its client goes" do
     live("#{order} ready; Thread.new { loop { order.save(1); sleep 0.001 } }; wait_for_end") do |pid|
       client = Profiler::Control::Client.new(socket_of(pid))

@@ -19,6 +19,7 @@ module Profiler
         profiler trace 4711 'Order#save'
         profiler trace --for 10 4711 'ActiveRecord::Base.connection'
         profiler trace --for 10 4711 'Order#*'
+        profiler trace --calls --limit 1 --max-overhead 1 4711 'Order#save'
         profiler trace --limit 100 --json 4711 'Order#save' | jq .percentiles_ns
         profiler trace --when 'ms > 200 and user == 7' --args --show id 4711 'Order#save'
         profiler trace --show @state,result --when '@total > 1000' 4711 'Order#save'
@@ -28,6 +29,9 @@ module Profiler
 
         A * stands for any characters: each such method that the class itself defines is traced, and has a line of its own in the
         result. --max-overhead applies to all of them together, and --limit to each.
+
+        With --calls, a hook runs at each call and return in the process, and all of it is slower meanwhile. --max-overhead says
+        how much.
 
         With --args, --return, --show, --lines, --save or --when, it also prints a line for each call, at most 100 a second. Values are shown
         as their classes and sizes, unless --show names them. A condition compares ms, running_ms, waiting_ms, gvl_ms, gc_ms,
@@ -58,6 +62,8 @@ module Profiler
         parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result; of instance variables: @name") { |names| @options[:show] = names }
         parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
         parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
+        parser.on("--calls", "count and time each function that runs inside the method, too (raise --max-overhead for it)") { @options[:calls] = true }
+        parser.on("--rows N", "functions that --calls lists; 0 for all (default 30)") { |text| @rows = rows(text) }
         parser.on("--save", "make the flight recorder of the process save a file for each of these calls") { @options[:save] = true }
         attach_option(parser)
         parser.on("--json", "print JSON; times are nanoseconds") { @json = true }
@@ -69,6 +75,15 @@ module Profiler
 
         raise UsageError, "--limit #{text.inspect} is not a number of calls"
       end
+
+      def rows(text)
+        return Integer(text, 10) if text.match?(/\A\d{1,9}\z/)
+
+        raise UsageError, "--rows #{text.inspect} is not a number of functions"
+      end
+
+      # The form of the result.
+      def form = { json: @json, columns: columns, rows: @rows }.compact
 
       def share(text)
         Float(text, exception: false) or raise UsageError, "--max-overhead #{text.inspect} is not a share of a core, such as 0.05"
@@ -89,9 +104,9 @@ module Profiler
 
       def trace(client, method)
         until_a_signal do |signal|
-          begun, = client.ask({ do: "trace", method: method, json: @json, columns: columns, **@options })
+          begun, = client.ask({ do: "trace", method: method, **form, **@options })
           announce(begun) unless @json
-          @seen = Seen.new(client, begun["trace"], { json: @json, columns: columns })
+          @seen = Seen.new(client, begun["trace"], form)
           wait(client, signal) or put(*@seen.result)
         end
       rescue Control::Client::Gone

@@ -91,9 +91,12 @@ module Profiler
         { name: @name, calls: calls, left_out: @left_out, methods: methods.map { |method| method.reject { |key, _| key == :log } }, **log }
       end
 
+      # @return [String] the same as JSON
+      def to_json(*) = JSON.generate(to_h)
+
       # @param columns [Integer]
       # @return [String] a line for each method
-      def to_s(columns = 80) = Tracer._table(@name, @traces.map(&:name), @traces.map(&:tracer), @left_out, columns)
+      def to_s(columns = 80, _rows = 0) = Tracer._table(@name, @traces.map(&:name), @traces.map(&:tracer), @left_out, columns)
 
       def inspect = "#<#{self.class} #{@name}>"
     end

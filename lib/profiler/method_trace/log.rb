@@ -50,7 +50,7 @@ module Profiler
       # @raise [ArgumentError]
       def self.of(options, target, tracer, limit, written)
         unknown = options.keys - DEFAULTS.keys
-        raise ArgumentError, "unknown keyword: #{unknown.first.inspect} (allowed: limit, max_overhead, out, #{DEFAULTS.keys.join(", ")})" if unknown.any?
+        raise ArgumentError, "unknown keyword: #{unknown.first.inspect} (allowed: limit, max_overhead, out, calls, #{DEFAULTS.keys.join(", ")})" if unknown.any?
 
         new(target, tracer, limit, written, **DEFAULTS, **options) if wanted?(options)
       end

@@ -9,7 +9,7 @@ use magnus::{
 };
 use profiler_core::profile::Function;
 use profiler_core::record::WallTimes;
-use profiler_core::trace::{Caller, CallerSum, End, FinishedCalls, OpenCall, Summary, Tally};
+use profiler_core::trace::{Caller, CallerSum, End, FinishedCalls, OpenCall, ShadowStacks, Summary, Tally};
 
 use crate::naming;
 use crate::naming::turns::Pace;
@@ -18,6 +18,8 @@ use crate::sys::clock;
 use crate::trace::{self, Ended, Group, Limits, Sums};
 use crate::vm::cached::define_class;
 use crate::vm::{root, state, tracepoints};
+
+mod inside;
 
 /// The percentiles of a result.
 const PERCENTS: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
@@ -66,7 +68,9 @@ fn handles_of(sums: &Sums) -> impl Iterator<Item = u64> + '_ {
     let finished = sums.finished.iter().flat_map(FinishedCalls::iter).flat_map(|call| match call.end {
         End::Returned(class) | End::Raised(class) => [call.fiber, class],
     });
-    callers.iter().map(|sum| sum.caller.0).chain(classes).chain(open).chain(finished)
+    let inside = sums.inside.iter().flat_map(|stacks| stacks.addresses());
+    let callers = callers.iter().map(|sum| sum.caller.0);
+    callers.chain(classes).chain(open).chain(finished).chain(inside).chain([sums.on_calls])
 }
 
 impl Tracer {
@@ -126,6 +130,10 @@ impl Tracer {
             it.tracer.with(end);
             tracepoints::disable(ruby.get_inner(it.on_method).as_raw());
             tracepoints::disable(ruby.get_inner(it.on_raise).as_raw());
+            let on_calls = it.tracer.with(|sums| sums.on_calls).unwrap_or(0);
+            if on_calls != 0 {
+                tracepoints::disable(on_calls);
+            }
         }
     }
 
@@ -232,12 +240,16 @@ impl Tracer {
         hash.aset(ruby.to_symbol("histogram"), ruby.ary_from_iter(histogram))?;
         hash.aset(ruby.to_symbol("exact"), it.is_exact)?;
         hash.aset(ruby.to_symbol("ended"), it.ended)?;
+        if let Some(inside) = &it.inside {
+            inside::add_to(ruby, hash, inside)?;
+        }
         Ok(hash)
     }
 
-    /// Implements `tracer._text(name, columns)`: returns the sums so far as text.
-    fn text(ruby: &Ruby, it: &Self, name: String, columns: usize) -> Result<String, Error> {
-        Ok(it.named(ruby, name)?.text(columns))
+    /// Implements `tracer._text(name, columns, rows)`: returns the sums so far as text, with so many functions that ran
+    /// inside.
+    fn text(ruby: &Ruby, it: &Self, name: String, columns: usize, rows: usize) -> Result<String, Error> {
+        Ok(it.named(ruby, name)?.text(columns, rows))
     }
 
     /// Implements `Tracer._table(pattern, names, tracers, left_out, columns)`: returns the sums of several
@@ -263,7 +275,7 @@ impl Tracer {
     fn named(&self, ruby: &Ruby, name: String) -> Result<Summary, Error> {
         // SAFETY: methods run with the GVL, and the copies call nothing of the VM.
         let copied = unsafe { self.tracer.with(|sums| Copied::of(sums)) };
-        let Some(Copied { mut summary, callers, results, exceptions }) = copied else {
+        let Some(Copied { mut summary, callers, results, exceptions, inside }) = copied else {
             return Ok(Summary { name, ..Summary::default() });
         };
         let handles: Vec<u64> = [&results, &exceptions]
@@ -283,6 +295,10 @@ impl Tracer {
         summary.results = results.iter().map(class).collect();
         summary.exceptions = exceptions.iter().map(class).collect();
         summary.callers = callers.iter().map(|sum| caller(sum, functions.get(&sum.caller.0))).collect();
+        if let Some(stacks) = inside {
+            // SAFETY: the trace marks what the sums refer to as long as `self` lives.
+            summary.inside = Some(unsafe { inside::named(ruby, &stacks)? });
+        }
         Ok(summary)
     }
 }
@@ -302,6 +318,7 @@ struct Copied {
     callers: Vec<CallerSum>,
     results: Vec<(u64, u64)>,
     exceptions: Vec<(u64, u64)>,
+    inside: Option<Box<ShadowStacks>>,
 }
 
 impl Copied {
@@ -319,6 +336,10 @@ impl Copied {
             }
             Ended::Depth => "too many calls were open at once, as in a deep recursion".into(),
         });
+        let mut inside = sums.inside.clone();
+        if let Some(stacks) = &mut inside {
+            stacks.close(now_ns);
+        }
         let summary = Summary {
             calls: sums.calls,
             finished: durations.count(),
@@ -334,7 +355,7 @@ impl Copied {
             other_classes: sums.tally.other_classes(),
             histogram: durations.histogram(),
             own_ns: sums.own_ns,
-            others: sums.is_c_function.then_some((sums.others, sums.other_ns)),
+            others: (sums.is_c_function || inside.is_some()).then_some((sums.others, sums.other_ns)),
             ended,
             ..Summary::default()
         };
@@ -343,6 +364,7 @@ impl Copied {
             callers: callers.to_vec(),
             results: sums.tally.results().to_vec(),
             exceptions: sums.tally.exceptions().to_vec(),
+            inside,
         }
     }
 }
@@ -353,6 +375,8 @@ pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.singleton_class()?.define_method("_new", function!(Tracer::new, 5))?;
     class.singleton_class()?.define_method("_table", function!(Tracer::table, 5))?;
     class.define_method("_tracepoints", method!(Tracer::tracepoints, 0))?;
+    class.define_method("_count_inside", method!(inside::count, 0))?;
+    class.define_method("_callgrind", method!(inside::callgrind, 1))?;
     class.define_method("_begin", method!(Tracer::begin, 0))?;
     class.define_method("_price", method!(Tracer::price, 1))?;
     class.define_method("_end", method!(Tracer::end, 0))?;
@@ -364,6 +388,6 @@ pub(super) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     class.define_method("_calls", method!(Tracer::calls, 0))?;
     class.define_method("_percentiles", method!(Tracer::percentiles, 1))?;
     class.define_method("_summary", method!(Tracer::summary, 1))?;
-    class.define_method("_text", method!(Tracer::text, 2))?;
+    class.define_method("_text", method!(Tracer::text, 3))?;
     Ok(())
 }

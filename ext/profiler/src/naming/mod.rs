@@ -12,10 +12,11 @@ use profiler_core::profile::Function;
 use profiler_core::record::frame::Synthetic;
 use profiler_core::tables::name_cache::synthetic;
 use profiler_core::text::names::{without_addresses, without_ids};
+use profiler_core::trace::FunctionKey;
 
 use crate::naming::turns::{Pace, Turns};
 use crate::vm::frames::{describe, Description};
-use crate::vm::methods;
+use crate::vm::methods::{self, symbol_text};
 use crate::vm::modules::real_class;
 use crate::vm::objects::{kind, Kind};
 
@@ -66,6 +67,42 @@ pub(crate) unsafe fn functions(
         unsafe { blocks::name(ruby, handles, &mut functions, &blocks, &mut turns)? };
     }
     Ok(functions)
+}
+
+/// Returns the functions of methods by owner and name, in their order, as [`functions`] does by handles. Each has a
+/// handle of its code too, which is 0 for a C function. Code outside of methods has no owner.
+///
+/// # Errors
+/// Same as for [`functions`].
+///
+/// # Safety
+/// Owners, names and handles stay marked until this returns.
+pub(crate) unsafe fn methods_of(
+    ruby: &Ruby,
+    methods: &[(FunctionKey, u64)],
+    process: u32,
+) -> Result<Vec<Function>, Error> {
+    let mut turns = Turns::new(Pace::AtOnce, process);
+    let outside: Vec<u64> =
+        methods.iter().filter(|(key, _)| key.owner == 0).map(|(_, handle)| *handle).collect();
+    // SAFETY: the caller keeps the handles marked.
+    let mut outside = unsafe { functions(ruby, &outside, Pace::AtOnce, process)? }.into_iter();
+    let mut found = Vec::with_capacity(methods.len());
+    for (FunctionKey { owner, name }, handle) in methods.iter().copied() {
+        turns.give(ruby)?;
+        let function = if owner == 0 {
+            outside.next().unwrap_or_else(|| function(Description::default()))
+        } else {
+            // SAFETY: a `Ruby` proves that the GVL is held; the caller keeps all of these marked.
+            let (code, method_name) = unsafe {
+                let code = if handle == 0 { None } else { describe(handle) };
+                (code.unwrap_or_default(), symbol_text(name))
+            };
+            function(Description { owner: Some(owner), method_name: Some(method_name), label: None, ..code })
+        };
+        found.push(function);
+    }
+    Ok(found)
 }
 
 /// Returns the name of a class.

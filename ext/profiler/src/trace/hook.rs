@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
 use profiler_core::record::WallTimes;
-use profiler_core::trace::{End, OpenCall};
+use profiler_core::trace::{End, FunctionKey, OpenCall};
 
 use super::tracer::{Ended, Sums, Tracer};
 use crate::shared::CAPTURE;
@@ -14,11 +14,11 @@ use crate::vm::tracepoints::{self, MethodEvent};
 use crate::vm::{frames, modules, process, state};
 
 /// The number of events between two checks of the overhead.
-const CHECK_EVERY: u64 = 256;
+pub(super) const CHECK_EVERY: u64 = 256;
 /// The number of events of which one is measured, as a clock is a good part of what the hook costs.
 const MEASURE_EVERY: u64 = 16;
 /// The longest time of the hook that counts, ns. If it takes longer, its thread lost the CPU meanwhile.
-const LONGEST_NS: u64 = 10_000;
+pub(super) const LONGEST_NS: u64 = 10_000;
 
 /// Adds an event to the sums of the trace.
 ///
@@ -35,14 +35,16 @@ pub(super) unsafe fn call(tracer: *const c_void, event: MethodEvent, tracepoint:
     // SAFETY: the caller passes a tracer, which is never freed.
     let tracer = unsafe { &*tracer.cast::<Tracer>() };
     let goes_on = if event == MethodEvent::Other {
+        // With `inside`, its hook sees these calls, too.
+        let other = |sums: &mut Sums| if sums.inside.is_some() { sums.ended_ns == 0 } else { pass(sums) };
         // SAFETY: the GVL is held, and `pass` calls nothing that releases it or allocates.
-        unsafe { tracer.with(pass) }
+        unsafe { tracer.with(other) }
     } else {
         let now_ns = clock::monotonic_ns();
         // This may allocate an object, so it comes before the sums are used.
         let fiber = state::current_fiber();
         // SAFETY: the GVL is held, and `add` calls nothing that releases it or allocates.
-        unsafe { tracer.with(|sums| add(sums, event, fiber, now_ns)) }
+        unsafe { tracer.with(|sums| add(sums, event, (fiber, tracepoint), now_ns)) }
     };
     if goes_on != Some(true) {
         // SAFETY: the GVL is held, and the TracePoint is that of this hook, so it is live.
@@ -51,7 +53,7 @@ pub(super) unsafe fn call(tracer: *const c_void, event: MethodEvent, tracepoint:
 }
 
 /// Returns false if the trace is over.
-fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
+fn add(sums: &mut Sums, event: MethodEvent, (fiber, tracepoint): (u64, u64), now_ns: u64) -> bool {
     if sums.ended_ns != 0 {
         return false;
     }
@@ -59,7 +61,7 @@ fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
         return true;
     }
     match event {
-        MethodEvent::Call => enter(sums, fiber),
+        MethodEvent::Call => enter(sums, fiber, tracepoint, now_ns),
         MethodEvent::Return(object) => leave(sums, fiber, now_ns, object),
         MethodEvent::Raise(exception) => {
             if let Some(call) = sums.open.newest(fiber) {
@@ -88,8 +90,8 @@ fn add(sums: &mut Sums, event: MethodEvent, fiber: u64, now_ns: u64) -> bool {
     sums.ended.is_none()
 }
 
-/// Counts a call or return of another C function. Returns false if the trace is over.
-fn pass(sums: &mut Sums) -> bool {
+/// Counts a call or return of code that is not traced. Returns false if the trace is over.
+pub(super) fn pass(sums: &mut Sums) -> bool {
     if sums.ended_ns != 0 {
         return false;
     }
@@ -99,19 +101,26 @@ fn pass(sums: &mut Sums) -> bool {
     sums.others += 1;
     if sums.others % CHECK_EVERY == 0 {
         sums.took(CHECK_EVERY * sums.other_ns);
-        if sums.exceeds_overhead() {
-            sums.ended = Some(Ended::Overhead);
-            finish(sums, clock::monotonic_ns());
-        }
+        end_if_too_much(sums);
     }
     sums.ended_ns == 0
 }
 
+/// Ends the trace if it takes too much.
+pub(super) fn end_if_too_much(sums: &mut Sums) {
+    if sums.exceeds_overhead() {
+        sums.ended = Some(Ended::Overhead);
+        finish(sums, clock::monotonic_ns());
+    }
+}
+
 fn finish(sums: &mut Sums, now_ns: u64) {
     sums.ended_ns = now_ns;
-    if sums.on_raise != 0 {
-        // SAFETY: the GVL is held, and the sums exist, so their owner keeps the TracePoint alive.
-        unsafe { tracepoints::disable(sums.on_raise) };
+    for tracepoint in [sums.on_raise, sums.on_calls] {
+        if tracepoint != 0 {
+            // SAFETY: the GVL is held, and the sums exist, so their owner keeps the TracePoint alive.
+            unsafe { tracepoints::disable(tracepoint) };
+        }
     }
 }
 
@@ -143,8 +152,21 @@ pub(crate) fn logged(sums: &mut Sums, fiber: u64, took_ns: u64, is_last: bool) -
     sums.ended_ns == 0
 }
 
-fn enter(sums: &mut Sums, fiber: u64) {
+fn enter(sums: &mut Sums, fiber: u64, tracepoint: u64, now_ns: u64) {
     sums.calls += 1;
+    if let Some(inside) = &mut sums.inside {
+        if let Some(stack) = inside.of(fiber) {
+            inside.advance(stack, now_ns);
+        }
+        // SAFETY: this is the hook of that TracePoint.
+        let (owner, name) = unsafe { tracepoints::method(tracepoint) };
+        let is_c_function = sums.is_c_function;
+        inside.enter_traced(
+            fiber,
+            FunctionKey { owner, name },
+            || if is_c_function { 0 } else { top_frame() },
+        );
+    }
     if let Some(finished) = &mut sums.finished {
         finished.take(fiber);
     }
@@ -155,6 +177,11 @@ fn enter(sums: &mut Sums, fiber: u64) {
     let call = OpenCall { fiber, began_ns, walls: walls(began_ns), caller, raised: 0 };
     if !sums.open.enter(call) {
         sums.ended = Some(Ended::Depth);
+    }
+    if let Some(inside) = &mut sums.inside {
+        if let Some(stack) = inside.of(fiber) {
+            inside.resume(stack, began_ns);
+        }
     }
 }
 
@@ -167,7 +194,10 @@ fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
         return;
     };
     let end = end_of(sums, &call, object);
-    let walls = walls(now_ns);
+    let mut walls = walls(now_ns);
+    let hooks_ns = leave_inside(sums, fiber, &call, now_ns);
+    walls.running_ns = walls.running_ns.saturating_sub(hooks_ns);
+    let now_ns = now_ns - hooks_ns;
     sums.tally.add(&call, now_ns, &walls, end);
     if let Some(finished) = &mut sums.finished {
         finished.add(&call, now_ns, &walls, end);
@@ -181,6 +211,20 @@ fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
     if sums.tally.durations.count() >= sums.limits.calls {
         sums.ended = Some(Ended::Calls);
     }
+}
+
+/// Ends a call in what runs inside, if that is counted. Returns the time that its hooks have taken in the call, ns.
+fn leave_inside(sums: &mut Sums, fiber: u64, call: &OpenCall, now_ns: u64) -> u64 {
+    let Some(inside) = &mut sums.inside else { return 0 };
+    if let Some(stack) = inside.of(fiber) {
+        inside.advance(stack, now_ns);
+    }
+    let took_ns = inside.leave_traced(fiber);
+    if let Some(stack) = inside.of(fiber) {
+        inside.resume(stack, clock::monotonic_ns());
+    }
+    let all_ns = now_ns.saturating_sub(call.began_ns);
+    took_ns.map_or(0, |ns| all_ns.saturating_sub(ns))
 }
 
 /// Returns whether this end of a call was reported before. An exception from another thread can come out of
@@ -230,4 +274,13 @@ fn caller(place: usize) -> (u64, u32) {
         (Some(handle), Some(line)) if count > place as _ => (*handle, u32::try_from(*line).unwrap_or(0)),
         _ => (0, 0),
     }
+}
+
+/// Returns the handle of the uppermost frame; 0 if there is none.
+pub(super) fn top_frame() -> u64 {
+    let (mut handle, mut line) = (0, 0);
+    // SAFETY: both are buffers for one frame; the thread runs Ruby, and no garbage is being collected, as this
+    // thread holds the GVL and does not allocate.
+    unsafe { frames::walk(&mut handle, &mut line, 1) };
+    handle
 }

@@ -8,10 +8,13 @@
 //! A trace has a limit for its overhead, as a share of one core. The hook measures its own time, and ends the
 //! trace when that exceeds the share, or when enough calls were traced. Several traces can share one limit.
 //!
+//! What runs inside of the calls is counted by one more hook, for all calls of the process (`inside.rs`).
+//!
 //! The hook on a C function runs for all C functions of the process. It counts the calls of the others; the
 //! time that each of them adds was measured when the trace began.
 
 mod hook;
+mod inside;
 mod tracer;
 
 pub(crate) use hook::{logged, restart};
@@ -19,7 +22,7 @@ pub(crate) use tracer::{Ended, Group, Limits, Sums, Tracer};
 
 use magnus::{Ruby, Value};
 
-use crate::vm::tracepoints::{on_c_function, on_method, on_raise};
+use crate::vm::tracepoints::{on_c_function, on_calls, on_method, on_raise};
 
 /// Creates the TracePoints of a trace, not enabled yet: one for the method and one for exceptions. A C
 /// function is given by its owner and its name.
@@ -38,4 +41,11 @@ pub(crate) fn tracepoints(
         };
         [calls, on_raise(ruby, hook::call, data)]
     }
+}
+
+/// Creates the TracePoint for what runs inside of the calls, not enabled yet.
+pub(crate) fn tracepoint_inside(ruby: &Ruby, tracer: &'static Tracer) -> Value {
+    // SAFETY: the hook accepts the address of a tracer, which is never freed. It neither raises nor calls a
+    // method, and leaves the GVL alone.
+    unsafe { on_calls(ruby, inside::call, std::ptr::from_ref(tracer).cast()) }
 }

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use profiler_core::trace::{Durations, FinishedCalls, OpenCalls, Tally};
+use profiler_core::trace::{Durations, FinishedCalls, OpenCalls, ShadowStacks, Tally};
 
 use crate::sys::clock;
 
@@ -78,6 +78,8 @@ pub(crate) struct Sums {
     pub(crate) tally: Tally,
     /// The newest calls, if somebody logs them.
     pub(crate) finished: Option<FinishedCalls>,
+    /// What runs inside of the calls, if that is counted.
+    pub(crate) inside: Option<Box<ShadowStacks>>,
     pub(crate) limits: Limits,
     /// The lines at which the method returns. If it leaves with nil at another line, it raised or threw.
     pub(crate) return_lines: Vec<u32>,
@@ -85,13 +87,15 @@ pub(crate) struct Sums {
     pub(crate) has_one_line: bool,
     /// True if the method is a C function, for which the hook runs at calls of all of them.
     pub(crate) is_c_function: bool,
-    /// The number of calls and returns of other C functions, and the time that one takes, ns.
+    /// The number of calls and returns of other C functions, or with `inside` of any code outside of the calls, and the
+    /// time that one takes, ns.
     pub(crate) others: u64,
     pub(crate) other_ns: u64,
     /// The number of calls.
     pub(crate) calls: u64,
-    /// The number of events of any kind.
+    /// The number of events of any kind, and of those inside of the calls.
     pub(crate) events: u64,
+    pub(crate) inner_events: u64,
     /// The time that the hook has taken, as estimated from some of the events, ns.
     pub(crate) own_ns: u64,
     /// The monotonic clock when the trace began, ns; 0 before.
@@ -100,9 +104,10 @@ pub(crate) struct Sums {
     pub(crate) ended_ns: u64,
     /// Why it ended by itself, if it did.
     pub(crate) ended: Option<Ended>,
-    /// The TracePoint for exceptions, which the owner of the sums keeps alive and in place; 0 if there is
-    /// none.
+    /// The TracePoint for exceptions, and the one for all calls, which the owner of the sums keeps alive and in
+    /// place; 0 if there is none.
     pub(crate) on_raise: u64,
+    pub(crate) on_calls: u64,
 }
 
 impl Sums {
@@ -113,12 +118,14 @@ impl Sums {
     }
 
     /// Returns whether the group takes more than its limit, and this trace more than an equal part of it. So
-    /// those that take the most end, and the others continue.
+    /// those that take the most end, and the others continue. Hooks hold the GVL, so they never take more than a whole
+    /// core, whatever is estimated.
     pub(crate) fn exceeds_overhead(&self) -> bool {
         let elapsed_ns = clock::monotonic_ns().saturating_sub(self.began_ns);
         let limit_ns = self.limits.overhead * elapsed_ns as f64;
         let Group { size, own_ns } = &self.limits.group;
-        elapsed_ns >= JUDGED_FROM_NS
+        self.limits.overhead < 1.0
+            && elapsed_ns >= JUDGED_FROM_NS
             && own_ns.load(Ordering::Relaxed) as f64 > limit_ns
             && self.own_ns as f64 * *size as f64 > limit_ns
     }
@@ -145,6 +152,7 @@ impl Tracer {
             open: limits.group.open_calls(),
             tally: limits.group.tally(),
             finished: None,
+            inside: None,
             limits,
             return_lines,
             has_one_line,
@@ -153,11 +161,13 @@ impl Tracer {
             other_ns: OTHER_NS,
             calls: 0,
             events: 0,
+            inner_events: 0,
             own_ns: 0,
             began_ns: 0,
             ended_ns: 0,
             ended: None,
             on_raise: 0,
+            on_calls: 0,
         };
         Box::leak(Box::new(Self(UnsafeCell::new(Some(Box::new(sums))))))
     }

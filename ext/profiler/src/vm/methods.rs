@@ -181,3 +181,12 @@ pub(crate) fn original_name(ruby: &Ruby, object: Value) -> Result<Option<String>
     // SAFETY: the GVL is held; a Symbol's String is alive as long as the Symbol.
     Ok(name.map(|name| unsafe { super::text(rb_sys::rb_sym2str(name.as_raw())) }))
 }
+
+/// Returns the text of a Symbol, as for the name of a method. Allocates no Ruby object.
+///
+/// # Safety
+/// The caller holds the GVL; `symbol` is a live Symbol.
+pub(crate) unsafe fn symbol_text(symbol: u64) -> String {
+    // SAFETY: the caller holds the GVL and passes a live Symbol, which holds its String.
+    unsafe { super::text(rb_sys::rb_sym2str(symbol as VALUE)) }
+}

@@ -6,6 +6,10 @@
 //! A C function has no code for that. Its TracePoint is one for all C functions, and the calls of the others
 //! are only counted.
 //!
+//! What runs inside of a method is seen by a TracePoint for all calls of the process. The VM changes the code of all
+//! methods as the first of these is enabled, and does not change it back. It calls this hook before one that belongs to
+//! the code of a single method.
+//!
 //! While a hook of any TracePoint runs, the VM calls no other, so calls made by such a hook are not seen.
 
 use core::ffi::c_void;
@@ -30,6 +34,42 @@ pub(crate) enum MethodEvent {
     Other,
 }
 
+/// The kind of what is called or returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Callee {
+    /// A method that is written in Ruby. Its frame is there as the hook runs.
+    Method,
+    /// A C function. Its frame is not there yet as it is called.
+    Function,
+    /// A block of a method, or outside of methods. Its frame is there.
+    Block,
+}
+
+/// An event of [`on_calls`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallEvent {
+    /// True for a call, false for a return.
+    pub(crate) is_call: bool,
+    pub(crate) callee: Callee,
+    event: *mut rb_sys::rb_trace_arg_t,
+}
+
+impl CallEvent {
+    /// Returns the owner and the name of the method that is called or returns, or that has the block, as the addresses
+    /// of a class or module and a Symbol. Both are 0 outside of methods. Allocates nothing.
+    ///
+    /// # Safety
+    /// The hook that has this event is running.
+    pub(crate) unsafe fn method(&self) -> (u64, u64) {
+        // SAFETY: the hook is running, so the event's data are there.
+        unsafe { method_of(self.event) }
+    }
+}
+
+/// A hook for all calls: a function of the data that [`on_calls`] was given, the event, and the address of the
+/// TracePoint.
+pub(crate) type CallHook = unsafe fn(*const c_void, CallEvent, u64);
+
 /// A hook: a function of the data that [`on_method`] or [`on_raise`] was given, the event, and the address of
 /// the TracePoint.
 pub(crate) type MethodHook = unsafe fn(*const c_void, MethodEvent, u64);
@@ -45,6 +85,17 @@ const CALLS: rb_event_flag_t =
     rb_sys::RUBY_EVENT_CALL as rb_event_flag_t | rb_sys::RUBY_EVENT_C_CALL as rb_event_flag_t;
 const RETURNS: rb_event_flag_t =
     rb_sys::RUBY_EVENT_RETURN as rb_event_flag_t | rb_sys::RUBY_EVENT_C_RETURN as rb_event_flag_t;
+
+/// The events of blocks, and all of calls.
+const BLOCKS: rb_event_flag_t =
+    rb_sys::RUBY_EVENT_B_CALL as rb_event_flag_t | rb_sys::RUBY_EVENT_B_RETURN as rb_event_flag_t;
+const C_FUNCTIONS: rb_event_flag_t =
+    rb_sys::RUBY_EVENT_C_CALL as rb_event_flag_t | rb_sys::RUBY_EVENT_C_RETURN as rb_event_flag_t;
+
+struct CallTarget {
+    hook: CallHook,
+    data: *const c_void,
+}
 
 struct Target {
     hook: MethodHook,
@@ -77,11 +128,25 @@ pub(crate) unsafe fn on_c_function(
     hook: MethodHook,
     data: *const c_void,
 ) -> Value {
-    let events =
-        rb_sys::RUBY_EVENT_C_CALL as rb_event_flag_t | rb_sys::RUBY_EVENT_C_RETURN as rb_event_flag_t;
     let function = Some((owner.as_raw(), name.as_raw()));
     // SAFETY: the hook accepts `data` for the life of the process, and neither raises nor calls a method.
-    unsafe { create(ruby, events, hook, data, function) }
+    unsafe { create(ruby, C_FUNCTIONS, hook, data, function) }
+}
+
+/// Creates a TracePoint for the calls and returns of all methods, C functions and blocks of the process, which is not
+/// enabled yet.
+///
+/// # Safety
+/// Same as for [`on_method`].
+pub(crate) unsafe fn on_calls(_gvl: &Ruby, hook: CallHook, data: *const c_void) -> Value {
+    // Never freed: code may enable any TracePoint that it finds in ObjectSpace.
+    let target = Box::into_raw(Box::new(CallTarget { hook, data }));
+    // SAFETY: a `Ruby` proves that the GVL is held; the target lives for ever. The call allocates an object.
+    unsafe {
+        let events = CALLS | RETURNS | BLOCKS;
+        let created = rb_sys::rb_tracepoint_new(rb_sys::Qnil as VALUE, events, Some(called), target.cast());
+        Value::from_raw(created)
+    }
 }
 
 /// Creates a TracePoint for all exceptions that are raised, which is not enabled yet.
@@ -130,6 +195,43 @@ unsafe extern "C" fn call(tracepoint: VALUE, target: *mut c_void) {
         };
         hook(*data, happened, tracepoint);
     }
+}
+
+unsafe extern "C" fn called(tracepoint: VALUE, target: *mut c_void) {
+    // SAFETY: `on_calls` passed a CallTarget that lives for ever; inside a hook the VM has the event's data.
+    unsafe {
+        let CallTarget { hook, data } = &*target.cast::<CallTarget>();
+        let event = rb_sys::rb_tracearg_from_tracepoint(tracepoint);
+        let flag = rb_sys::rb_tracearg_event_flag(event);
+        let callee = match flag {
+            _ if flag & BLOCKS != 0 => Callee::Block,
+            _ if flag & C_FUNCTIONS != 0 => Callee::Function,
+            _ => Callee::Method,
+        };
+        let is_call = flag & (CALLS | rb_sys::RUBY_EVENT_B_CALL as rb_event_flag_t) != 0;
+        hook(*data, CallEvent { is_call, callee, event }, tracepoint);
+    }
+}
+
+/// Returns the same as [`CallEvent::method`], for the event of any hook.
+///
+/// # Safety
+/// The hook of this TracePoint is running.
+pub(crate) unsafe fn method(tracepoint: u64) -> (u64, u64) {
+    // SAFETY: the hook is running, so the event's data are there.
+    unsafe { method_of(rb_sys::rb_tracearg_from_tracepoint(tracepoint as VALUE)) }
+}
+
+unsafe fn method_of(event: *mut rb_sys::rb_trace_arg_t) -> (u64, u64) {
+    // SAFETY: the caller passes the data of an event whose hook is running. Both functions only read what is in the
+    // frame or was passed with the event.
+    let (owner, name) = unsafe {
+        (rb_sys::rb_tracearg_defined_class(event) as u64, rb_sys::rb_tracearg_method_id(event) as u64)
+    };
+    if is_nil(owner) || is_nil(name) {
+        return (0, 0);
+    }
+    (owner, name)
 }
 
 /// Disables a TracePoint. A no-op if it is not enabled. Allowed inside its own hook.

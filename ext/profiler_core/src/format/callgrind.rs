@@ -1,7 +1,8 @@
 //! The callgrind format, for KCachegrind and `callgrind_annotate`: costs by line, and the cost of each call.
 //!
-//! All sample types are events. The number of calls of a method is unknown, so `calls=` has the number of
-//! samples, or 1. A call counts once per stack, so recursion is not counted twice.
+//! In a profile, all sample types are events. The number of calls of a method is unknown, so `calls=` has the
+//! number of samples, or 1. A call counts once per stack, so recursion is not counted twice. A trace of what runs
+//! inside a method has the true numbers.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -15,6 +16,7 @@ use crate::error::Error;
 use crate::ids::{FunctionId, Id};
 use crate::profile::{Function, Profile, SampleType, Weights, NAME};
 use crate::text::clean;
+use crate::trace::{InnerCaller, InnerFunction, Inside};
 
 /// The caller's line, and the callee.
 type Call = (u32, FunctionId);
@@ -36,7 +38,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let types = &profile.sample_types;
     let mut out = BufWriter::with_capacity(1 << 16, out);
     let meta = &profile.meta;
-    writeln!(out, "# callgrind format\nversion: 1\ncreator: profiler {}", env!("CARGO_PKG_VERSION"))?;
+    writeln!(out, "{}", start())?;
     writeln!(out, "cmd: {}\npid: {}", or(clean(&meta.program).as_ref(), "ruby"), meta.pid)?;
     if let Some(name) = meta.user.get(NAME) {
         writeln!(out, "desc: Name: {}", clean(name))?;
@@ -76,6 +78,50 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     }
     writeln!(out, "\ntotals:{}", numbers(types, &profile.total()))?;
     Ok(out.flush()?)
+}
+
+/// Writes what ran inside of a traced method: the number and the time of all calls, at the first line of each function.
+/// Runs of a block count as calls.
+///
+/// # Errors
+/// Returns [`Error::Io`] if `out` fails.
+pub fn write_inside(name: &str, inside: &Inside, out: &mut dyn Write) -> Result<(), Error> {
+    let mut callees: Vec<Vec<(usize, &InnerCaller)>> = vec![Vec::new(); inside.functions.len()];
+    for (place, function) in inside.functions.iter().enumerate() {
+        for call in &function.callers {
+            if let Some(callees) = callees.get_mut(call.place) {
+                callees.push((place, call));
+            }
+        }
+    }
+    let total_ns: u64 = inside.functions.iter().map(|it| it.self_ns).sum();
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    writeln!(out, "{}\ncmd: {}\npositions: line", start(), or(clean(name).as_ref(), "ruby"))?;
+    writeln!(out, "event: wall : wall (nanoseconds)\nevents: wall\nsummary: {total_ns}")?;
+    let mut files = Names::default();
+    let mut functions = Names::default();
+    for (place, (it, callees)) in inside.functions.iter().zip(callees).enumerate() {
+        let id = FunctionId::from_index(place);
+        let line = it.function.first_line;
+        writeln!(out, "\nfl={}", files.of(id, || file(&it.function)))?;
+        writeln!(out, "fn={}", functions.of(id, || clean_name(&it.function).into_owned()))?;
+        writeln!(out, "{line} {}", it.self_ns)?;
+        for (place, call) in callees {
+            let id = FunctionId::from_index(place);
+            let Some(InnerFunction { function, .. }) = inside.functions.get(place) else { continue };
+            writeln!(out, "cfi={}", files.of(id, || file(function)))?;
+            writeln!(out, "cfn={}", functions.of(id, || clean_name(function).into_owned()))?;
+            writeln!(out, "calls={} {}", call.calls + call.blocks, function.first_line)?;
+            writeln!(out, "{line} {}", call.total_ns)?;
+        }
+    }
+    writeln!(out, "\ntotals: {total_ns}")?;
+    Ok(out.flush()?)
+}
+
+/// Returns the first lines.
+fn start() -> String {
+    format!("# callgrind format\nversion: 1\ncreator: profiler {}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Returns the costs by function.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Bucket;
+use super::{Bucket, Inside};
 use crate::record::WallTimes;
 use crate::text::units::{count, counted, duration, percent};
 
@@ -66,20 +66,26 @@ pub struct Summary {
     /// For a C function, the number of calls and returns of others for which the hook ran too, and what one
     /// took, ns.
     pub others: Option<(u64, u64)>,
+    /// What ran inside of the calls, if that was counted.
+    pub inside: Option<Inside>,
     /// Why the trace ended by itself, in words.
     pub ended: Option<String>,
 }
 
 impl Summary {
-    /// Returns the text, with lines of at most `columns`, except for long names.
+    /// Returns the text, with lines of at most `columns`, except for long names. It lists up to `rows` functions that
+    /// ran inside; 0 stands for all.
     #[must_use]
-    pub fn text(&self, columns: usize) -> String {
+    pub fn text(&self, columns: usize, rows: usize) -> String {
         let mut text = String::new();
         self.head(&mut text);
         if self.finished > 0 {
             self.durations(&mut text);
             self.distribution(&mut text);
             self.tables(&mut text, columns);
+        }
+        if let Some(inside) = &self.inside {
+            inside.table(&mut text, rows);
         }
         let _ = writeln!(
             text,
@@ -89,14 +95,17 @@ impl Summary {
         );
         if let Some((number, ns)) = self.others {
             let calls = counted(number / 2, "other call");
-            let _ =
-                writeln!(text, "[profiler] a hook ran for {calls} of C functions, {} each", duration(2 * ns));
-            if self.calls == 0 {
+            let of = if self.inside.is_some() { "methods and blocks" } else { "C functions" };
+            let _ = writeln!(text, "[profiler] a hook ran for {calls} of {of}, {} each", duration(2 * ns));
+            if self.calls == 0 && self.inside.is_none() {
                 let _ = writeln!(
                     text,
                     "[profiler] calls that Ruby's own instructions make, as for 1 + 2, are not seen"
                 );
             }
+        }
+        if let Some(inside) = &self.inside {
+            inside.notes(&mut text);
         }
         if let Some(why) = &self.ended {
             let _ = writeln!(text, "[profiler] the trace ended by itself: {why}");
@@ -230,7 +239,7 @@ mod tests {
             own_ns: 2_000_000,
             ..Summary::default()
         };
-        let text = summary.text(80);
+        let text = summary.text(80, 30);
         assert!(text.starts_with("Order#save: 5 calls in 2.00 s, 1 raised, 1 not over\n"), "{text}");
         for part in [
             "400 ms together, 100 ms a call",
@@ -244,7 +253,7 @@ mod tests {
             assert!(text.contains(part), "{part} is not in {text}");
         }
         let function =
-            Summary { calls: 0, finished: 0, others: Some((2_000, 30)), ..summary.clone() }.text(80);
+            Summary { calls: 0, finished: 0, others: Some((2_000, 30)), ..summary.clone() }.text(80, 30);
         assert!(
             function.contains("a hook ran for 1,000 other calls of C functions, 60 ns each\n"),
             "{function}"

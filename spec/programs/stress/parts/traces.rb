@@ -61,6 +61,24 @@ module Stress
       end
       count(:shared)
     end
+    worker("calls inside #{number}") do
+      next sleep(0.1) unless PROFILED
+
+      klass = Class.new(Traced) { class_eval("def outer(number) = [number].each { |it| own(it) } && deep(5)\ndef own(number) = number.to_s", __FILE__, __LINE__) }
+      object = klass.new
+      trace = Profiler.trace(klass.instance_method(:outer), max_overhead: 1, calls: true)
+      calls = rand(20)
+      calls.times { |turn| object.outer(turn) }
+      work(20)
+      result = trace.stop.to_h
+      inside = result[:functions].to_h { |function| [function[:name][/\w+\z/], function] }
+      seen = %w[outer own deep].map { |name| inside.dig(name, :calls) || 0 }
+      wrong("a trace that counts what runs inside wrongly", "#{seen} of #{calls}, #{result[:ended]}") if seen != [calls, calls, 6 * calls]
+      own = result[:functions].sum { |function| function[:self_ns] }
+      wrong("self times that do not add up", "#{own} of #{inside["outer"]}") if calls.positive? && own != inside["outer"][:total_ns]
+      sleep(0.05) # as it slows down all others
+      count(:inside)
+    end
     worker("calls #{number}") do
       20.times { |turn| TRACED.each_value { |call| call.call(Traced.new, turn) } }
       sleep(0.005) # so that those that trace get their turns
