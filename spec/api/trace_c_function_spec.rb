@@ -29,7 +29,7 @@ RSpec.describe "Profiler.trace of a C function" do
     expect(report[:slept]).to include(calls: 5, name: "Kernel#sleep")
     expect(report[:slept][:shortest_ns]).to be_between(19_000_000, 200_000_000)
     expect(report).to include(nothing: 7, aliased: 2, switched: { finished: 2, results: [["NilClass", 1], ["Integer", 1]] }, left: 0)
-    expect(report[:text]).to match(/^\[profiler\] a hook ran for \d+ other calls of C functions, \d+ ns each$/)
+    expect(report[:text]).to match(/^\[profiler\] a hook ran for \d+ other calls of C functions, \d+ [nu]s each$/)
   end
 
   it "ends by itself if the calls of other functions take too much, and leaves nothing behind" do
