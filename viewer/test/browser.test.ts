@@ -43,9 +43,13 @@ describe("the table of functions", () => {
     await open(async (opened) => {
       await opened.show("Top");
       for (const [index, type] of page.model.profile.types.entries()) {
-        await opened.tab.getByLabel("Sample type").selectOption(String(index));
         const expected = reported(type);
-        if (expected.length > 0) assert.deepEqual(await shown(opened), expected, type.name);
+        // A type without weight, as those of the GVL before Ruby 3.3, is no choice.
+        const option = opened.tab.getByLabel("Sample type").locator(`option[value="${index}"]`);
+        assert.equal(await option.count(), Number(expected.length > 0), type.name);
+        if (expected.length === 0) continue;
+        await opened.tab.getByLabel("Sample type").selectOption(String(index));
+        assert.deepEqual(await shown(opened), expected, type.name);
       }
     });
   });

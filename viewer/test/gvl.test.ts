@@ -80,7 +80,7 @@ describe("the tab of the GVL", () => {
     await opened.tab.getByRole("button", { name: "Threads", exact: true }).last().click();
     await check("lines", "waiter", "gvl_blame", String);
     await check("lines", "thread", "gvl_wait", (it) => it!.replace(/ \(\d+\)$/, ""));
-    await opened.tab.getByRole("button", { name: "endpoint", exact: true }).last().click();
+    await opened.tab.getByRole("button", { name: "Endpoint", exact: true }).last().click();
     await check("lines", "endpoint", "gvl_wait", (it) => it ?? "(none)");
     await check("columns", "endpoint", "gvl_blame", (it) => it ?? "(none)");
     assert.deepEqual(opened.wrong, []);

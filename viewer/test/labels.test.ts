@@ -7,6 +7,7 @@ import type { Browser } from "playwright-core";
 
 import { everything } from "../src/model/selection";
 import { amount, count, duration, percent } from "../src/model/units";
+import { labelWord } from "../src/words/words";
 import { launch, Opened } from "./browser";
 import { by, kept, recorded, type Page, type Value } from "./page";
 
@@ -43,7 +44,7 @@ describe("the tab of labels", () => {
       for (const type of ["wall", "alloc_objects"]) {
         await opened.tab.getByLabel("Sample type").selectOption(String(jobs.model.profile.types.findIndex((it) => it.name === type)));
         for (const label of ["endpoint", "gc", "gc_reason", "class", "age"]) {
-          await opened.tab.getByRole("group", { name: "By" }).getByRole("button", { name: label, exact: true }).click();
+          await opened.tab.getByRole("group", { name: "By" }).getByRole("button", { name: labelWord(label), exact: true }).click();
           const unit = jobs.model.profile.types.find((it) => it.name === type)!;
           assert.deepEqual((await shown(opened)).sort(), lines(by(jobs.file, label, "--type", type), unit).sort(), `${type} by ${label}`);
         }
@@ -65,7 +66,7 @@ describe("the tab of labels", () => {
       const row = opened.tab.locator("[aria-label=Values] .table-row", { hasText: "/order" });
       await row.click();
       assert.equal(await opened.total(), duration(by(shop.file, "endpoint").find((it) => it.value === "/order")!.weight));
-      assert.equal(await opened.tab.locator(".chip", { hasText: "endpoint: /order" }).count(), 1);
+      assert.equal(await opened.tab.locator(".chip", { hasText: "Endpoint: /order" }).count(), 1);
       await row.click();
       assert.equal(await opened.total(), whole);
     });

@@ -200,6 +200,19 @@ describe("a finding", () => {
     });
   });
 
+  it("comes after a note that ranks above all findings", async () => {
+    const [first] = page.facts.findings;
+    const note = (text: string) => ({ ...first!, kind: "trust", text, share: null });
+    const findings = [note("used the CPU for 5 ms of 3 s: mode wall shows the rest"), { ...first!, kind: "loading", text: "loading code" }, note("few samples: 3")];
+    const facts = JSON.stringify({ ...page.facts, findings }).replaceAll("<", "\\u003c");
+    const path = `${page.htmlPath}.note.html`;
+    writeFileSync(path, page.html.replace(/(id="facts">)[^<]*/, (_, head: string) => head + facts));
+    await Opened.using(browser, path, async (opened) => {
+      assert.match((await opened.tab.locator(".stands-out").textContent())!, /^What stands outUsed the CPU for 5 ms of 3 s: mode wall shows the rest\..*loading code/);
+      assert.equal(await opened.tab.locator(".taken .notes").textContent(), "Few samples: 3.");
+    });
+  });
+
   it("says what the shares are of, where loading is left out of them", async () => {
     const [loading, first] = [page.facts.findings.find((it) => it.kind === "loading" && it.share === null), page.facts.findings.find((it) => it.share !== null)!];
     assert.ok(loading, page.facts.findings.map((it) => it.text).join(", "));

@@ -16,7 +16,7 @@ export async function load(packed: Uint8Array<ArrayBuffer>): Promise<Profile> {
   try {
     unpacked = await gunzipped(packed);
   } catch {
-    throw new FormatError("the profile is damaged: it is not whole gzip");
+    throw new FormatError("the profile is damaged: its gzip data are truncated");
   }
   return decode(unpacked);
 }
@@ -53,7 +53,7 @@ async function gunzipped(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
 export function decode(bytes: Uint8Array): Profile {
   const raw = new Raw(bytes.length);
   raw.read(new Reader(bytes));
-  if (raw.version === 0) throw new FormatError("this is not a profile of ours");
+  if (raw.version === 0) throw new FormatError("this profile was not written by profiler");
   if (raw.version > VERSION) throw new FormatError(`the profile has version ${raw.version}; this page reads up to ${VERSION}`);
   return raw.profile();
 }

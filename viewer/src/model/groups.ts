@@ -2,7 +2,7 @@
 
 import type { Facts } from "./facts";
 import type { Names } from "./names";
-import type { Profile, Requests } from "./profile";
+import type { LabelSet, Profile, Requests } from "./profile";
 
 /** Groupings that every row has. */
 export const THREAD = "thread";
@@ -80,12 +80,22 @@ export function tallies(requests: readonly Requests[], label: string): Map<strin
   return found;
 }
 
+/** Returns the names of labels that samples have, those of the app first. */
+export function labelsOf({ labelSets }: Profile): string[] {
+  return appsFirst(labelSets);
+}
+
 /** Returns the possible groupings: labels of the app first, then markers, then those that each row has. */
 export function groupings(profile: Profile): string[] {
-  const sets = [...profile.labelSets, ...profile.requests.map((it) => it.labels)];
+  // As on the command line, a label that is called `thread` or `state` is not a grouping.
+  const labels = appsFirst([...profile.labelSets, ...profile.requests.map((it) => it.labels)]).filter((it) => it !== THREAD && it !== STATE);
+  const [own, ours] = [labels.filter((it) => !OURS.has(it)), labels.filter((it) => OURS.has(it))];
+  return [...own, ...(profile.markers.length > 0 ? [MARKERS] : []), GEM, FILE, THREAD, STATE, ...ours];
+}
+
+function appsFirst(sets: readonly LabelSet[]): string[] {
   const labels = [...new Set(sets.flatMap((set) => set.map(([name]) => name)))];
-  const own = labels.filter((it) => !OURS.has(it));
-  return [...own, ...(profile.markers.length > 0 ? [MARKERS] : []), GEM, FILE, THREAD, STATE, ...labels.filter((it) => OURS.has(it))];
+  return [...labels.filter((it) => !OURS.has(it)), ...labels.filter((it) => OURS.has(it))];
 }
 
 /** Returns the gem or the file of each function, as `profiler report --by` names them. */

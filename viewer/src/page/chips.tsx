@@ -6,7 +6,7 @@ import { amount, count, percent } from "../model/units";
 import { rangeText } from "../pictures/axis";
 import { useApp } from "../state/context";
 import { isComparing, shownTab } from "../state/view";
-import { brief, stateWord, threadName, transformWord, typeWord, withinWord } from "../words/words";
+import { brief, labelWord, stateWord, threadName, transformWord, typeWord, withinWord } from "../words/words";
 
 interface Chip {
   readonly text: string;
@@ -105,7 +105,7 @@ function useChips(): Chip[] {
   if (states) chips.push({ text: several([...states].map((it) => stateWord(profile.states[it]!)), "states"), remove: () => store.select({ states: null }) });
   for (const [name, values] of labels) {
     const remove = () => store.select({ labels: new Map([...labels].filter(([it]) => it !== name)) });
-    chips.push({ text: `${brief(clean(name))}: ${several([...values].map((it) => brief(clean(it)) || "(none)"), "values")}`, remove });
+    chips.push({ text: `${labelWord(name)}: ${several([...values].map((it) => brief(clean(it)) || "(none)"), "values")}`, remove });
   }
   if (within) chips.push({ text: withinWord(within), remove: () => store.select({ within: null }) });
   if (idle) chips.push({ text: "with idle threads", remove: () => store.select({ idle: false }) });

@@ -1,6 +1,7 @@
 // The bar at the top: the sample type, the search, the filters, and the exports of the page.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { labelsOf, OURS } from "../model/groups";
 import { clean } from "../model/names";
 import { spanOf } from "../model/time";
 import { trace } from "../model/trace";
@@ -11,23 +12,26 @@ import { useApp, type App } from "../state/context";
 import { Popover } from "../parts/popover";
 import { copy, fileName, pngOf, save, svgOf } from "../parts/export";
 import { isComparing, shownTab } from "../state/view";
-import { brief, stateWord, threadName, typeWord } from "../words/words";
+import { brief, labelWord, stateWord, threadName, typeWord } from "../words/words";
 
 const SEARCH_MS = 120; // after the last key
 
 export function Header({ onHelp }: { onHelp: () => void }) {
-  const { model, store, state } = useApp();
+  const { model, sums, store, state } = useApp();
   const { types } = model.profile;
+  const known = sums.types();
   const title = brief(clean(model.facts.title));
   return (
     <header class="header">
       <h1 title={title}>{title}</h1>
       <select aria-label="Sample type" value={state.selection.type} onChange={(event) => store.select({ type: Number(event.currentTarget.value) })}>
-        {types.map((it, index) => (
-          <option key={it.name} value={index}>
-            {typeWord(it.name)}
-          </option>
-        ))}
+        {types.map((it, index) =>
+          known.has(index) || index === state.selection.type ? (
+            <option key={it.name} value={index}>
+              {typeWord(it.name)}
+            </option>
+          ) : null,
+        )}
       </select>
       {model.isTwoSided && !isComparing(shownTab(model, state)) && (
         <Segments label="Side" choices={(["before", "after"] as const).map((it) => [it === "before" ? "Before" : "After", state.selection.side === it, () => store.select({ side: it })])} />
@@ -93,7 +97,8 @@ function Filters() {
   const { model, sums, store, state } = useApp();
   const { profile } = model;
   const { selection } = state;
-  const labelNames = useMemo(() => [...new Set(profile.labelSets.flatMap((set) => set.map(([name]) => name)))], [profile]);
+  // The profiler's own labels are selected in the views of garbage collection and of memory, and in the groups.
+  const labelNames = useMemo(() => labelsOf(profile).filter((it) => !OURS.has(it) || selection.labels.has(it)), [profile, selection.labels]);
   const weighed = (weights: Float64Array) => Array.from(weights.keys()).sort((one, other) => weights[other]! - weights[one]! || one - other);
   const asKeys = (chosen: ReadonlySet<number> | null) => chosen && new Set([...chosen].map(String));
   const asIndices = (keys: ReadonlySet<string> | null) => keys && new Set([...keys].map(Number));
@@ -125,8 +130,8 @@ function Filters() {
       {labelNames.map((name) => (
         <Checks
           key={name}
-          label={brief(clean(name))}
-          name={`Label ${brief(clean(name))}`}
+          label={labelWord(name)}
+          name={labelWord(name)}
           choices={() => sums.byLabel(selection, name).map(([value, weight]) => ({ key: value, text: value === "" ? "(none)" : brief(clean(value)), weight }))}
           chosen={selection.labels.get(name) ?? null}
           onChange={(keys) => {

@@ -10,7 +10,7 @@ const KEYS: readonly (readonly [title: string, keys: readonly (readonly [keys: s
       ["1 to 9", "the views, in the order of their tabs"],
       ["u, U", "undo, redo"],
       ["Escape", "take away the zoom, then the ranges, then the search"],
-      ["n, N", "next match of the search, last match"],
+      ["n, N", "next match of the search, previous match"],
       ["t", "the next sample type"],
       ["a, g, r", "app only, collapse gems, collapse recursion"],
       ["i", "icicle, flame, inverted"],

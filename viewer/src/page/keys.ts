@@ -35,7 +35,7 @@ export function onKey(app: App, event: KeyboardEvent, help: () => void): boolean
       store.redo();
       return true;
     case "t":
-      store.select({ type: (selection.type + 1) % model.profile.types.length });
+      store.select({ type: nextType([...app.sums.types()], selection.type) });
       return true;
     case "a":
     case "g":
@@ -64,4 +64,9 @@ export function onKey(app: App, event: KeyboardEvent, help: () => void): boolean
     default:
       return false;
   }
+}
+
+/** Returns the next sample type that has weight; after the last one, the first. */
+function nextType(types: readonly number[], type: number): number {
+  return types.find((it) => it > type) ?? types[0] ?? type;
 }

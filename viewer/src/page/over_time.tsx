@@ -15,7 +15,7 @@ import { GEMS } from "../pictures/coloring";
 import { widthOf } from "../pictures/lettering";
 import type { Surface } from "../pictures/surface";
 import { theme, type Theme } from "../pictures/theme";
-import { brief } from "../words/words";
+import { brief, labelWord } from "../words/words";
 import { clock, spanText } from "./times";
 
 const HEIGHT = 120; // px
@@ -56,14 +56,14 @@ export function OverTime({ name, places, parts, modelOf, open }: OverTimeProps) 
     return () => void (wanted = false);
   }, [kind, places]);
   if (kinds.length === 0) return null;
-  const word = (it: string) => (it === HEAP ? "Live heap" : brief(clean(it)));
+  const word = (it: string) => (it === HEAP ? "Live heap" : labelWord(it));
   return (
     <div class="over-time">
       <div class="bar">
         <span class="muted">Over time</span>
         <Segments label={`${name} over time`} choices={kinds.map((it) => [word(it), it === kind, () => choose(it === kind ? "" : it)])} />
         {kind !== "" && !read && <span class="muted" role="status">Read {done} of {places.length} periods.</span>}
-        {read && <span class="muted">{read.kind === HEAP ? "Live at the end of each period, by the place that allocated it" : `${read.type.name === "cpu" ? "CPU time" : "Time"} in each period, by ${word(read.kind)}`}</span>}
+        {read && <span class="muted">{read.kind === HEAP ? "Live at the end of each period, by the place that allocated it" : `${read.type.name === "cpu" ? "CPU time" : "Time"} in each period, by ${brief(clean(read.kind))}`}</span>}
       </div>
       {read && <Stack label={`${name}: ${word(read.kind)} over time`} read={read} places={places} parts={parts} open={open} />}
     </div>

@@ -22,15 +22,17 @@ const TRUST = "trust"; // the kind of findings on how far numbers can be trusted
 export function Sidebar() {
   const { model, state } = useApp();
   const { facts } = model;
-  // How far numbers can be trusted is no finding of its own.
-  const [findings, notes] = [facts.findings.filter((it) => it.kind !== TRUST), facts.findings.filter((it) => it.kind === TRUST)];
+  // How far numbers can be trusted is no finding of its own. What ranks above all findings is what to read first.
+  const findings = facts.findings.filter((it) => it.kind !== TRUST);
+  const leading = findings.length === 0 ? facts.findings.length : facts.findings.indexOf(findings[0]!);
+  const [first, notes] = [facts.findings.slice(0, leading), facts.findings.slice(leading).filter((it) => it.kind === TRUST)];
   return model.isTwoSided ? <ChangesSidebar /> : (
     <aside class="sidebar" aria-label="Findings" tabIndex={0}>
       <section class="stands-out">
         <Hottest />
         <h2>What stands out{isPart(state.selection) && " in the whole profile"}</h2>
         {findings.length === 0 && <p class="muted">Nothing stands out.</p>}
-        {findings.length === 0 && <Notes notes={notes} />}
+        <Notes notes={first} />
         <Base findings={findings} />
         <ul class="findings">
           {findings.map((it) => (
@@ -40,7 +42,7 @@ export function Sidebar() {
       </section>
       <section class="taken">
         <h2>How it was taken</h2>
-        {findings.length > 0 && <Notes notes={notes} />}
+        <Notes notes={notes} />
         <ul class="sentences">
           {facts.header.map((it) => (
             <li key={it}>{clean(it)}</li>
@@ -52,7 +54,7 @@ export function Sidebar() {
   );
 }
 
-/** How far numbers can be trusted. Without a finding, that is what to read first. */
+/** How far numbers can be trusted. */
 function Notes({ notes }: { notes: readonly Finding[] }) {
   if (notes.length === 0) return null;
   return (

@@ -128,6 +128,11 @@ export class Sums {
     return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least, Math.max(least, Math.min(NEAR_MS * 1e6, this.lanes.tick(thread, selection.type) * NEAR)));
   }
 
+  /** Returns the sample types that have any weight: before Ruby 3.3, those of the GVL have none. */
+  types(): ReadonlySet<number> {
+    return this.kept(this, "types", () => new Set(this.model.profile.rows.weights.flatMap((it, type) => (it.some((weight) => weight > 0) ? [type] : []))));
+  }
+
   /** Returns the sample type of tracks: wall-clock time instead of CPU time, if it was measured. */
   clock(selection: Selection): number {
     const { types } = this.model.profile;

@@ -2,7 +2,6 @@
 
 import { useState } from "preact/hooks";
 import { duration } from "../model/units";
-import { clean } from "../model/names";
 import { oldRuby } from "../model/ruby";
 import { useApp } from "../state/context";
 import { FlameGraph } from "../parts/flame_graph";
@@ -10,7 +9,7 @@ import { GvlMatrix } from "./gvl_matrix";
 import { FUNCTIONS, groupings, gvlView, overTime, selectionOf, stacksOf, THREADS, type Cell, type GvlView } from "../state/gvl_sums";
 import { useExport } from "../parts/export";
 import { TimeLines } from "../parts/time_lines";
-import { brief } from "../words/words";
+import { brief, labelWord } from "../words/words";
 
 const MOST_LINES = 6;
 const NAMES: Readonly<Record<string, string>> = { [FUNCTIONS]: "Functions", [THREADS]: "Threads" };
@@ -39,7 +38,7 @@ function Gvl() {
         <div class="segments" role="group" aria-label="By">
           {all.map((it) => (
             <button key={it} aria-pressed={it === by} onClick={() => store.pick("gvl", it)}>
-              {NAMES[it] ?? brief(clean(it))}
+              {NAMES[it] ?? labelWord(it)}
             </button>
           ))}
         </div>

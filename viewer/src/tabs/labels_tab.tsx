@@ -10,7 +10,7 @@ import { Grid, TextCell, type Column } from "../parts/grid";
 import { WeightCell } from "../parts/table_parts";
 import { useExport } from "../parts/export";
 import type { State } from "../state/view";
-import { brief, stateWord, threadName } from "../words/words";
+import { brief, labelWord, stateWord, threadName } from "../words/words";
 
 const MS = 1e6;
 const WORDS: Readonly<Record<string, string>> = { [MARKERS]: "Markers", [GEM]: "Gems", [FILE]: "Files", [THREAD]: "Threads", [STATE]: "States" };
@@ -27,7 +27,7 @@ export function LabelsTab() {
         <div class="segments" role="group" aria-label="By">
           {all.map((it) => (
             <button key={it} aria-pressed={it === by} onClick={() => store.pick("label", it)}>
-              {WORDS[it] ?? brief(clean(it))}
+              {WORDS[it] ?? labelWord(it)}
             </button>
           ))}
         </div>
@@ -65,7 +65,7 @@ function Values({ label }: { label: string }) {
   const hasRequests = rows.some((it) => it.requests);
   const columns: Column<Group>[] = [
     { name: "Total", kind: "cell-total", width: "min(150px, 24vw)", cell: (it) => <WeightCell kind="total" type={type} weight={it.weight} all={all} /> },
-    { name: COLUMNS[label] ?? brief(clean(label)), kind: "cell-name", width: "minmax(0, 3fr)", cell: (it) => <TextCell kind="cell-name" text={text(it.value)} /> },
+    { name: COLUMNS[label] ?? labelWord(label), kind: "cell-name", width: "minmax(0, 3fr)", cell: (it) => <TextCell kind="cell-name" text={text(it.value)} /> },
     ...(hasRequests ? REQUESTS : []),
     { name: "Mostly in", kind: "cell-place", width: "minmax(0, 3fr)", wide: true, cell: (it) => <TextCell kind="cell-place" text={it.heaviest < 0 ? "" : `${percent(it.own, it.weight)}  ${brief(names.name(it.heaviest))}`} /> },
   ];

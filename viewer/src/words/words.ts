@@ -49,6 +49,28 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   inuse_space: "live bytes",
 };
 
+/** The labels that the profiler puts on samples, beside those of the app. */
+const LABEL_WORDS: Readonly<Record<string, string>> = {
+  endpoint: "Endpoint",
+  method: "Method",
+  status: "Status",
+  route: "Route",
+  job: "Job",
+  queue: "Queue",
+  example: "Example",
+  rake: "Rake task",
+  class: "Class",
+  age: "Age",
+  gc: "GC kind",
+  gc_reason: "GC reason",
+  waiter: "Waiting thread",
+};
+
+/** Returns the name of a label for people: a word for one of the profiler's, or else the name itself. */
+export function labelWord(name: string): string {
+  return Object.hasOwn(LABEL_WORDS, name) ? LABEL_WORDS[name]! : brief(clean(name));
+}
+
 /** Returns as much of a text as can be read on screen: names can have a million characters. */
 export function brief(text: string): string {
   return text.length <= MOST_LETTERS ? text : `${text.slice(0, MOST_LETTERS)}…`;
