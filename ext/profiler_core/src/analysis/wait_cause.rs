@@ -242,7 +242,9 @@ impl<'profile> Causes<'profile> {
         }
         let ran = sum.ran_ns as f64 > sum.waited_ns as f64 * COMPUTES;
         let computes = named.is_none() && (self.kind(leaf) == Some(Kind::Ruby) || is_computing(name));
-        let is_delayed = self.is_delayed && (named.is_none() || is_local(name));
+        // A thread that wants to run is sampled sooner or later, however busy the machine is.
+        let is_unsampled = self.kind(leaf) == Some(Kind::Synthetic);
+        let is_delayed = self.is_delayed && !is_unsampled && (named.is_none() || is_local(name));
         (ran || computes || is_delayed).then_some(Cause::HeldUp)
     }
 
@@ -378,6 +380,7 @@ mod tests {
         example.wall(MAIN, State::Waiting, 50, "<main> /app.rb:1; IO#write");
         example.wall(MAIN, State::Waiting, 40, "<main> /app.rb:1; IO#read");
         example.wall(MAIN, State::Waiting, 10, "<main> /app.rb:1; Kernel#sleep");
+        example.wall("server", State::Waiting, 5, "(unsampled)");
         let mut profile = example.profile();
         profile.meta.notes.push(Note::WaitsSampled {});
         let causes_at = |delay_ms: u64| {
@@ -388,7 +391,9 @@ mod tests {
             let waits = profile.samples.iter().filter(|it| it.state == State::Waiting);
             waits.map(|it| causes.cause(&sites, it.stack)).collect::<Vec<_>>()
         };
-        assert_eq!(causes_at(540), [Cause::HeldUp, Cause::HeldUp, Cause::HeldUp, Cause::Io, Cause::Sleep]);
-        assert_eq!(causes_at(310), [Cause::HeldUp, Cause::Other, Cause::Io, Cause::Io, Cause::Sleep]);
+        // A wait without a sample is none of a thread that wants to run.
+        let held_up = Cause::HeldUp;
+        assert_eq!(causes_at(540), [held_up, held_up, held_up, Cause::Io, Cause::Sleep, Cause::Other]);
+        assert_eq!(causes_at(310), [held_up, Cause::Other, Cause::Io, Cause::Io, Cause::Sleep, Cause::Other]);
     }
 }
