@@ -5,14 +5,15 @@ import { after, before, describe, it } from "node:test";
 
 import type { Browser } from "playwright-core";
 
+import { gcType } from "../src/model/gc";
 import { clean } from "../src/model/names";
 import { everything } from "../src/model/selection";
 import type { SampleType } from "../src/model/profile";
-import { amount, percent } from "../src/model/units";
+import { amount, duration, percent } from "../src/model/units";
 import { BOX } from "../src/pictures/flame_picture";
-import { brief, typeWord } from "../src/words/words";
+import { brief, stateWord, typeWord } from "../src/words/words";
 import { launch, Opened } from "./browser";
-import { kept, recorded, report, tree, type Call, type Page, type ReportRow } from "./page";
+import { by, kept, recorded, report, tree, type Call, type Page, type ReportRow } from "./page";
 
 const TALL = { viewport: { width: 1280, height: 4_000 }, deviceScaleFactor: 0.25 }; // most rows are on screen at once, and few pixels
 const MOST_FUNCTIONS = 3; // of a program, in the sandwich
@@ -90,6 +91,35 @@ for (const program of ["rdoc", "rails", "sidekiq"]) {
         const expected = root.children.filter((it) => shown(it.name) === tip.name).map((it) => `${amount(type, it.total)}, ${percent(it.total, root.total)}`);
         assert.ok(expected.includes(tip.total), `${type.name}: ${tip.name} ${tip.total} is not ${expected}`);
       });
+    });
+
+    it("has the gems, files and states of the report, for every sample type", async () => {
+      await opened.show("Groups");
+      for (const [grouping, button] of [["gem", "Gems"], ["file", "Files"], ["state", "States"]] as const) {
+        await opened.tab.getByRole("group", { name: "By" }).getByRole("button", { name: button, exact: true }).click();
+        await eachType(async (type, _, all) => {
+          const name = (value: string | null) => (value === null ? "(none)" : grouping === "state" ? stateWord(value) : shown(value));
+          const expected = by(page.file, grouping, "--type", type.name).map((it) => `${amount(type, it.weight)} ${percent(it.weight, all)} | ${name(it.value)}`);
+          const rows = (await opened.table("Values")).map(([total, value]) => `${total} | ${value}`);
+          assert.deepEqual(rows.sort(), expected.sort(), `${type.name} by ${grouping}`);
+        });
+      }
+    });
+
+    it("has the garbage collection of the report, in all and by kind and reason", async () => {
+      const { types } = page.model.profile;
+      const type = types[gcType(page.model.profile)]!;
+      const { top } = report(page.file, "--type", type.name, "--idle", "--gc", "root");
+      const all = top.find((it) => it.name === "(garbage collection)")!.self;
+      const clock = types.find((it) => it.name === "wall") ?? types.find((it) => it.name === "cpu")!;
+      const whole = report(page.file, "--type", clock.name).top.reduce((sum, it) => sum + it.self, 0);
+      await opened.show("GC");
+      const text = (await opened.tab.locator("[role=tabpanel] .bar .grow").textContent())!;
+      assert.ok(text.startsWith(`${duration(all)} of garbage collection, ${percent(all, whole)} of `), `${text} is not ${duration(all)}, ${percent(all, whole)}`);
+      const collected = (label: string) => by(page.file, label, "--type", type.name).filter((it) => it.value !== null && it.value !== "(none)" && it.weight > 0);
+      for (const { value, weight } of collected("gc")) assert.ok(text.includes(`${value} ${duration(weight)}`), `${text}: ${value} ${weight}`);
+      const reasons = (await opened.table("Reasons")).map((it) => it[2]!.split(" ")[0]!); // a reason of both kinds has two rows
+      assert.deepEqual([...new Set(reasons)].sort(), collected("gc_reason").map((it) => it.value).sort());
     });
 
     it("has the heaviest functions in the sandwich", async () => {
