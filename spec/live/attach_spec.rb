@@ -83,6 +83,22 @@ RSpec.describe "profiler attach" do
     end
   end
 
+  it "loads the rest without a warning if the thread that loads it was killed meanwhile" do
+    code = <<~'RUBY'
+      $stderr.reopen(ENV.fetch("GO"), "w")
+      Thread.new do
+        sleep 0.0001 until defined?(Profiler::HOME)
+        (Thread.list - [Thread.current, Thread.main]).each(&:kill)
+      end
+      sleep
+    RUBY
+    plain(code) do |pid|
+      expect(profiler_child("attach", pid.to_s)).to have_attributes(code: 1, err: /the thread that loads the profiler was ended/)
+      expect(profiler_child("attach", pid.to_s).code).to eq(0)
+      expect(File.read(go)).to eq("")
+    end
+  end
+
   it "keeps a program's own way to load files" do
     code = "def (RubyVM::InstructionSequence).load_iseq(path) = (@asked = path; nil); " \
            "trap(:USR1) { File.write(ENV.fetch('GO'), RubyVM::InstructionSequence.instance_variable_get(:@asked)) }; sleep"
