@@ -237,7 +237,7 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         .collect();
     changes.sort_by(|one, other| {
         let is_chance = |it: &Change| !it.significant();
-        let size = |it: &Change| it.delta().abs();
+        let size = |it: &Change| rounded(it.delta().abs());
         let named = |it: &Change| (it.function.name.clone(), it.function.path.clone());
         is_chance(one)
             .cmp(&is_chance(other))
@@ -378,6 +378,16 @@ impl Row {
 /// Returns the mean of some number of all runs.
 fn mean(runs: &[Known], of: impl Fn(&Known) -> f64) -> f64 {
     runs.iter().map(of).sum::<f64>() / runs.len().max(1) as f64
+}
+
+/// Rounds to ten digits. Sums of the same weights in another order differ in their last digits, and equal changes
+/// are ordered by name.
+fn rounded(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 0.0;
+    }
+    let digits = 10_f64.powi(9 - value.log10().floor() as i32);
+    (value * digits).round() / digits
 }
 
 #[cfg(all(test, not(loom)))]

@@ -331,3 +331,12 @@ fn a_change_that_chance_explains_is_no_reason() {
     let after = timed(&[("Object#load", 84), ("Object#save", 60)]);
     assert_eq!(diff(&[&before], &[&after], COMPARE).headline().unwrap(), "10% less time: 160 ms -> 144 ms");
 }
+
+#[test]
+fn changes_that_differ_in_their_last_digits_are_equal() {
+    assert!((0.1_f64 + 0.2).to_bits() != 0.3_f64.to_bits());
+    assert_eq!(rounded(0.1 + 0.2).to_bits(), rounded(0.3).to_bits());
+    assert_eq!(rounded(1.5e9 + 0.000_000_1).to_bits(), 1.5e9_f64.to_bits());
+    assert!(rounded(0.3) < rounded(0.300_000_001));
+    assert_eq!(rounded(0.0).to_bits(), 0.0_f64.to_bits());
+}
