@@ -85,12 +85,13 @@ impl Origin {
 const REDEFINING: &str = "/lib/profiler/process/interop.rb";
 /// Files of the profiler that are loaded while a session runs. Functions that load code have no name of their
 /// own, and an app may have a directory `lib/profiler/`, too.
-const LOADED: [&str; 24] = [
+const LOADED: [&str; 26] = [
     "/lib/profiler/autoload.rb",
     "/lib/profiler/autoload/claim.rb",
     "/lib/profiler/autoload/recording.rb",
     "/lib/profiler/autoload/settings.rb",
     "/lib/profiler/middleware/body.rb",
+    "/lib/profiler/middleware/headers.rb",
     "/lib/profiler/middleware/hijack.rb",
     "/lib/profiler/middleware/index.rb",
     "/lib/profiler/middleware/index/page.rb",
@@ -109,6 +110,7 @@ const LOADED: [&str; 24] = [
     "/lib/profiler/process/own_socket.rb",
     "/lib/profiler/process/signal_name.rb",
     "/lib/profiler/process/unix_address.rb",
+    "/lib/profiler/process/user.rb",
     "/lib/profiler/background_thread.rb",
 ];
 
