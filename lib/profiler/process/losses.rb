@@ -64,8 +64,8 @@ module Profiler
 
       # Returns whether a file may grow by the line (ulimit -f). Beyond the limit, a write would end the process by SIGXFSZ.
       def fits?(file, line)
-        limit = Process.getrlimit(:FSIZE).first
-        limit == Process::RLIM_INFINITY || !file.stat.file? || file.stat.size + line.bytesize <= limit
+        status = file.stat
+        !status.file? || status.size + line.bytesize <= Process.getrlimit(:FSIZE).first # none is a very large number
       end
     end
 
