@@ -9,13 +9,23 @@ module Profiler
   # It overrides the method that Sequel's own extensions for logs override, which surrounds every statement.
   module InSequel
     def log_connection_yield(sql, connection, arguments = nil)
-      return super unless defined?(Session) && Session.any?
+      InSequel.mark(sql, self) { super }
+    end
+
+    # Runs a statement, and records it as a marker if a session runs.
+    #
+    # @param sql [String, Symbol]
+    # @param database [Sequel::Database]
+    # @return [Object] what the block returned
+    # @api private
+    def self.mark(sql, database)
+      return yield unless defined?(Session) && Session.any?
 
       started_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
       begin
-        super
+        yield
       ensure
-        Native.mark(InSequel.name_of(sql, self), started_ns)
+        Native.mark(name_of(sql, database), started_ns)
       end
     end
 
