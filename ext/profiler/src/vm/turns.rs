@@ -35,8 +35,8 @@ pub(crate) struct ShortTurns {
 }
 
 impl ShortTurns {
-    /// Shortens the turns of all threads but the calling one. Does nothing if the system refuses a thread, and
-    /// before Ruby 3.3, which has no job that is safe to request here.
+    /// Shortens the turns of all threads but the calling one. They keep their length if the system refuses a
+    /// thread. Returns `None` before Ruby 3.3, which has no job that another native thread can request safely.
     ///
     /// # Safety
     /// The caller is a Ruby thread with the GVL. It drops the value before it ends.
