@@ -52,6 +52,21 @@ RSpec.describe "profiler trace" do
     end
   end
 
+  it "writes the result to a file, in the format that its name says" do
+    live("#{order} ready; Thread.new { loop { order.save(1); sleep 0.005 } }; wait_for_end") do |pid|
+      Dir.mktmpdir do |box|
+        %w[it.callgrind it.json it.txt].each do |name|
+          file = "#{box}/#{name}"
+          result = profiler_of("trace", "--calls", "--limit", "4", "--max-overhead", "1", "--out", file, pid.to_s, "Order#save")
+          expect(result).to have_attributes(out: "", err: "profiler: tracing Order#save\nprofiler: wrote #{file}\n", status: be_success)
+        end
+        expect(File.read("#{box}/it.callgrind")).to match(/^fn=.*Order#save$/).and match(/^calls=4 /)
+        expect(JSON.parse(File.read("#{box}/it.json"))).to include("calls" => 4)
+        expect(File.read("#{box}/it.txt")).to match(/\AOrder#save: 4 calls in .*^ +calls +total +self +ran inside$/m)
+      end
+    end
+  end
+
   it "ends when its client goes" do
     live("#{order} ready; Thread.new { loop { order.save(1); sleep 0.001 } }; wait_for_end") do |pid|
       client = Profiler::Control::Client.new(socket_of(pid))
@@ -142,6 +157,7 @@ RSpec.describe "profiler trace" do
   it "says what is wrong" do
     live("#{order} ready; wait_for_end") do |pid|
       { ["--args", "Array#each"] => /is a C function: its calls can be counted but not logged/, ["Nope#x"] => /there is no Nope here/, [] => /one process and one method are needed/,
+        ["--out", "x.callgrind", "Order#save"] => /--out x.callgrind needs --calls/, ["--out", "/nowhere/x.json", "Order#save"] => %r{cannot write /nowhere/x.json},
         ["--for", "x", "Order#save"] => /"x" is not a number of seconds/, ["--limit", "0", "Order#save"] => /"0" is not a number of calls/,
         ["--max-overhead", "7", "Order#save"] => /7.0 is not a share of a core/ }.each do |arguments, message|
         result = profiler_of("trace", *arguments[0..-2], pid.to_s, *arguments.last(1))

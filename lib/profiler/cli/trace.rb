@@ -3,6 +3,7 @@
 require_relative "../control/client"
 require_relative "attaching"
 require_relative "command"
+require_relative "files"
 require_relative "signals"
 require_relative "trace/seen"
 
@@ -11,6 +12,7 @@ module Profiler
     # +profiler trace PID METHOD+: counts and times the calls of one method in a running process.
     class Trace < Command
       include Attaching
+      include Files
       include Signals
 
       SUMMARY = "Counts and times every call of a method in a running process."
@@ -20,6 +22,7 @@ module Profiler
         profiler trace --for 10 4711 'ActiveRecord::Base.connection'
         profiler trace --for 10 4711 'Order#*'
         profiler trace --calls --limit 1 --max-overhead 1 4711 'Order#save'
+        profiler trace --calls --limit 100 --max-overhead 1 --out save.callgrind 4711 'Order#save'
         profiler trace --limit 100 --json 4711 'Order#save' | jq .percentiles_ns
         profiler trace --when 'ms > 200 and user == 7' --args --show id 4711 'Order#save'
         profiler trace --show @state,result --when '@total > 1000' 4711 'Order#save'
@@ -65,6 +68,7 @@ module Profiler
         parser.on("--calls", "count and time each function that runs inside the method, too (raise --max-overhead for it)") { @options[:calls] = true }
         parser.on("--rows N", "functions that --calls lists; 0 for all (default 30)") { |text| @rows = rows(text) }
         parser.on("--save", "make the flight recorder of the process save a file for each of these calls") { @options[:save] = true }
+        parser.on("-o", "--out FILE", "write the result to FILE, not to stdout: JSON in a .json, with --calls what KCachegrind reads in a .callgrind, else text") { |file| @out = file }
         attach_option(parser)
         parser.on("--json", "print JSON; times are nanoseconds") { @json = true }
       end
@@ -83,7 +87,20 @@ module Profiler
       end
 
       # The form of the result.
-      def form = { json: @json, columns: columns, rows: @rows }.compact
+      def form = { json: @json, callgrind: callgrind? || nil, columns: columns, rows: @rows }.compact
+
+      def callgrind? = @out&.end_with?(".callgrind")
+
+      # Checks the file before the trace begins.
+      def output
+        return unless @out
+        raise UsageError, "--out #{@out} needs --calls, which counts the calls that the file has" if callgrind? && !@options[:calls]
+        raise UsageError, "--json is JSON, and --out #{@out} is none" if callgrind? && @json
+
+        load_profiler
+        @json ||= @out.end_with?(".json")
+        checked(@out) { Output.new(@out, format: :json) } # all are bytes to it
+      end
 
       def share(text)
         Float(text, exception: false) or raise UsageError, "--max-overhead #{text.inspect} is not a share of a core, such as 0.05"
@@ -93,6 +110,7 @@ module Profiler
         process, method, *rest = arguments
         raise UsageError, "one process and one method are needed (profiler #{USAGE}); profiler ps lists processes" unless method && rest.empty?
 
+        @output = output
         client = client_of(process)
         trace(client, method)
         0
@@ -105,7 +123,7 @@ module Profiler
       def trace(client, method)
         until_a_signal do |signal|
           begun, = client.ask({ do: "trace", method: method, **form, **@options })
-          announce(begun) unless @json
+          announce(begun) if @output || !@json
           @seen = Seen.new(client, begun["trace"], form)
           wait(client, signal) or put(*@seen.result)
         end
@@ -117,7 +135,13 @@ module Profiler
 
       # Prints the result. It may come with the reason why it is one: that the process has ended.
       def put(text, reason = nil)
-        $stdout.write(Control::Client.harmless(text), @json ? "\n" : "")
+        text = "#{Control::Client.harmless(text)}#{"\n" if @json}"
+        if @output
+          checked(@out) { @output.replace(text) }
+          CLI.complain("wrote #{@out}")
+        else
+          $stdout.write(text)
+        end
         CLI.complain("#{Control::Client.harmless(reason)}: this is the result until then") if reason
         true
       end

@@ -10,7 +10,7 @@ module Profiler
       MAX_TRACES = 8
       # The maximum number of lines in a response.
       MAX_LINES = 500
-      # A trace, the connection of its client, and the form of its result: +json+, and the +columns+ and +rows+ of a text.
+      # A trace, the connection of its client, and the form of its result: +json+, +callgrind+, or the +columns+ and +rows+ of a text.
       Running = Struct.new(:trace, :connection, :form)
       private_constant :MAX_TRACES, :MAX_LINES, :Running
 
@@ -22,7 +22,7 @@ module Profiler
 
       # Starts a trace.
       #
-      # @param request [Hash] +method+, and any of the options of {Profiler.trace}; +json+, +columns+ and +rows+ are for {#farewell}
+      # @param request [Hash] +method+, and any of the options of {Profiler.trace}; +json+, +callgrind+, +columns+ and +rows+ are for {#farewell}
       # @param connection [Integer]
       # @return [Hash] the number of the trace, the name of the method, and the labels that its condition asks for
       # @raise [ArgumentError, Error]
@@ -34,7 +34,7 @@ module Profiler
 
         options = { limit: request[:limit], max_overhead: request.fetch(:max_overhead, MethodTrace::MAX_OVERHEAD), calls: request.fetch(:calls, false) }
         trace = MethodTrace.begin(method, **options, **request.slice(*MethodTrace::Log::DEFAULTS.keys))
-        @running[@last += 1] = Running.new(trace, connection, request.slice(:json, :columns, :rows))
+        @running[@last += 1] = Running.new(trace, connection, request.slice(:json, :callgrind, :columns, :rows))
         { trace: @last, name: trace.name, labels: trace.labels }
       end
 
@@ -48,7 +48,7 @@ module Profiler
 
       # Ends a trace, unless the request has +keep+: then it continues.
       #
-      # @return [String] the result so far as JSON, or as text that is +columns+ wide and lists +rows+ functions
+      # @return [String] the result so far as JSON, in the format of callgrind, or as text that is +columns+ wide and lists +rows+ functions
       # @raise [ArgumentError] if there is no such trace
       def end(request)
         trace = find(request).trace
@@ -89,6 +89,7 @@ module Profiler
 
       def result(trace, form)
         return trace.to_json if form[:json]
+        return trace.to_callgrind if form[:callgrind]
 
         trace.to_s(form[:columns].to_i.clamp(40, 1_000), *form[:rows]&.to_i&.clamp(0, 1_000_000))
       end
