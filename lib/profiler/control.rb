@@ -187,7 +187,7 @@ module Profiler
       end
     end
 
-    # Sends clients what they have traced and removes the file of the socket, as the process ends.
+    # Sends clients what they have traced or record, and removes the file of the socket, as the process ends.
     #
     # @api private
     def end_with_process
@@ -197,7 +197,7 @@ module Profiler
       leave
     end
 
-    # Sends the clients that trace their results, in the process that they trace.
+    # Sends the clients that trace or record their results, in the process that they watch.
     #
     # @param why [String]
     # @api private

@@ -45,7 +45,23 @@ RSpec.describe "A session in a running process" do
     end
   end
 
-  it "is written at the signals that end the command, and missed if its process has ended" do
+  it "is written if its process ends first" do
+    ["exit 3", "raise 'x'", "Process.kill(:TERM, $$); sleep", "Process.daemon; sleep 0.2", "exec 'true'"].each do |way|
+      recorded = nil
+      ruby_child("-e", "#{start}\ndef burn = 1_000.times { |number| number.to_s }\nready\nburn until over?\n#{way}", env: environment) do |pid|
+        wait_until { File.exist?("#{box}/ready") }
+        recorded = profiler_of("record", "--pid", pid, "--duration", 60, "-o", "end.pb.gz", chdir: box) do
+          wait_until { ask(pid, do: "sessions").first.fetch("sessions").any? }
+          sleep 0.5
+          FileUtils.touch("#{box}/over")
+        end
+      end
+      expect(recorded).to have_attributes(code: 0, err: /^profiler: the process has .*: this is the profile until then\n.*Object#burn.*wrote .*end.pb.gz/m), "#{way}: #{recorded.err}"
+      FileUtils.rm_f(["#{box}/ready", "#{box}/over", "#{box}/end.pb.gz"])
+    end
+  end
+
+  it "is written at the signals that end the command, and missed if its process was killed" do
     %w[INT TERM HUP].each do |signal|
       live(burning) do |pid|
         result = profiler_of("record", "--pid", pid, "-o", "#{signal}.pb.gz", chdir: box) do |recorder|
@@ -69,7 +85,7 @@ RSpec.describe "A session in a running process" do
       nil # it was killed
     end
     # Killed before the answer to the start had come, it is an answer that is missing.
-    expect(gone).to have_attributes(code: 1, err: /\Aprofiler: (process \d+ has ended, so its profile is lost|no answer from .*: the process has ended, .*)\n\z/)
+    expect(gone).to have_attributes(code: 1, err: /\Aprofiler: (process \d+ was killed or has crashed, so its profile is lost|no answer from .*: the process has ended, .*)\n\z/)
   end
 
   it "keeps its profile in the process until that could be written" do

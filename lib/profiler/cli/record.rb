@@ -235,15 +235,26 @@ module Profiler
         seconds = Settings.new(@env.compact).duration
         with_client(@process) do |client|
           until_a_signal do |ended|
-            number = begin_in(client, bound: true)
-            raise Failure, "process #{@process} has ended, so its profile is lost" if client.gone_within?(seconds, ended)
-
-            profile = receive(client, { do: "stop", session: number }, @paths, @env[Settings::FORMAT])
+            number = begin_in(client, bound: true, farewell: true)
+            profile = client.gone_within?(seconds, ended) ? receive_farewell(client) : receive(client, { do: "stop", session: number }, @paths, @env[Settings::FORMAT])
             say_answer(profile, @paths) unless @env[Settings::QUIET]
           end
           View.new.show(readable(@paths).first) if @open && readable(@paths).any?
         end
         0
+      end
+
+      # Writes the profile that the process has sent as it ended.
+      #
+      # @return [Profile]
+      # @raise [Failure] if it was killed
+      def receive_farewell(client)
+        head, bytes = client.farewell
+        raise Failure, "process #{@process} was killed or has crashed, so its profile is lost" unless head
+
+        receive(client, {}, @paths, @env[Settings::FORMAT]) { [head, bytes] }.tap do
+          CLI.complain("#{Control::Client.harmless(head["farewell"].to_s)}: this is the profile until then")
+        end
       end
 
       def refuse_what_needs_a_command
@@ -255,9 +266,9 @@ module Profiler
       # Starts a session in another process.
       #
       # @return [Integer] its number
-      def begin_in(client, bound: false)
+      def begin_in(client, **more)
         options = Settings.new(@env.compact).session.merge({ labels: @only }.compact.reject { |_, labels| labels.empty? })
-        head, = client.ask(do: "start", options: options, bound: bound)
+        head, = client.ask(do: "start", options: options, **more)
         head.fetch("session")
       rescue Control::Client::Failed => e
         raise Failure, e.on_command_line || e.message

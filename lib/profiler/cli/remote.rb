@@ -34,7 +34,7 @@ module Profiler
       end
 
       # Requests a profile, and writes it to these files. A session that is stopped for it keeps its profile until it is
-      # written.
+      # written. A block returns an answer that needs no request.
       #
       # @param request [Hash]
       # @param paths [Array<String>]
@@ -42,7 +42,7 @@ module Profiler
       # @return [Profile]
       def receive(client, request, paths, format)
         outputs = paths.map { |path| [path, Output.new(path, format: format)] }
-        head, bytes = client.ask({ **request, keep: true })
+        head, bytes = block_given? ? yield : client.ask({ **request, keep: true })
         profile = Native.parse(bytes)
         outputs.each { |path, output| written(path, request, head["session"]) { output.write(profile) } }
         forget(client, head["session"]) if request[:do] == "stop"

@@ -55,7 +55,8 @@ module Profiler
         [Sessions.error(e.message, OptionFault.of(e)), ""]
       end
 
-      # Hands over the results of traces, as no client gets an answer any more.
+      # Hands over the results of traces, and the profiles of sessions that were started with +farewell+, as no client gets an
+      # answer any more. The sessions run on.
       #
       # @param why [String]
       # @yieldparam connection [Integer]
@@ -63,6 +64,12 @@ module Profiler
       # @yieldparam body [String]
       def farewell(why)
         @traces.farewell { |connection, trace, result| yield connection, JSON.generate({ trace: trace, farewell: why, bytes: result.bytesize }), result }
+        @running.to_a.each do |number, running|
+          next unless running[:farewell] && running[:connection]
+
+          body = running[:session].snapshot.to_pprof
+          yield running[:connection], JSON.generate({ session: number, farewell: why, bytes: body.bytesize }), body
+        end
       end
 
       # Ends the sessions and traces of a client that has disconnected.
@@ -93,7 +100,7 @@ module Profiler
 
         options = options_of(request.fetch(:options, {}))
         session = Session.begin(options)
-        @running[@last += 1] = { session: session, mode: options.fetch(:mode, :cpu), begun: Clock.now, connection: (connection if request[:bound]) }
+        @running[@last += 1] = { session: session, mode: options.fetch(:mode, :cpu), begun: Clock.now, connection: (connection if request[:bound]), farewell: request[:farewell] }
         @last
       end
 
