@@ -209,21 +209,23 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
-  it "have the reason for which they wait as the error of the session, until they are delivered" do
-    PyroscopeServer.open(rate: nil) do |server|
-      server.plan(*[503] * 6)
-      result = run_json(<<~RUBY)
-        session = send_to("#{server.url}")
-        errors = [session.error]
-        windows(1)
-        wait_for { counts[:retried].positive? }
-        errors << session.error
-        wait_for { counts[:waiting].zero? }
-        errors << session.error
-        session.stop
-        print_json(errors: errors, lost: session.lost)
-      RUBY
-      expect(result).to match(errors: [nil, include("/push.v1.PusherService/Push: HTTP 503"), nil], lost: 0)
+  it "have the reason for which they wait as the error of the session, with the backend, until they are delivered" do
+    { 503 => "/push.v1.PusherService/Push: HTTP 503", :cut_reply => /Error: http:.*Push: .*(EOFError|Errno::ECONNRESET)/ }.each do |answer, reason|
+      PyroscopeServer.open(rate: nil) do |server|
+        server.plan(*[answer] * 6)
+        result = run_json(<<~RUBY)
+          session = send_to("#{server.url}")
+          errors = [session.error]
+          windows(1)
+          wait_for { counts[:retried].positive? }
+          errors << session.error
+          wait_for { counts[:waiting].zero? }
+          errors << session.error
+          session.stop
+          print_json(errors: errors.map { |error| error && "\#{error.class}: \#{error}" }, lost: session.lost)
+        RUBY
+        expect(result).to match(errors: [nil, match(reason), nil], lost: 0)
+      end
     end
   end
 

@@ -83,6 +83,9 @@ module Profiler
         raise Error, "the proxy in the environment is not a URL", cause: nil # a password can be in it
       end
 
+      # @return [String]
+      def host = @uri.host
+
       # Returns the URL without secrets.
       def to_s = "#{@uri.scheme}://#{@uri.host}:#{@uri.port}#{@uri.path}"
 

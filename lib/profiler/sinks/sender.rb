@@ -178,7 +178,13 @@ module Profiler
 
       def lose(reason) = @losses.add(as_error(reason))
 
-      def as_error(reason) = reason.is_a?(Exception) ? reason : Error.new("#{@endpoint}: #{reason}")
+      # Returns the reason as an error that names the backend. Many errors of a network do not.
+      def as_error(reason)
+        return Error.new("#{@endpoint}: #{reason}") unless reason.is_a?(Exception)
+
+        text = Losses.reason(reason)
+        text.include?(@endpoint.host) ? reason : Error.new("#{@endpoint}: #{text} (#{reason.class})")
+      end
     end
   end
 end
