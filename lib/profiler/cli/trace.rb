@@ -87,7 +87,9 @@ module Profiler
       end
 
       # The form of the result.
-      def form = { json: @json, callgrind: callgrind? || nil, columns: columns, rows: @rows }.compact
+      def form = { json: json?, callgrind: callgrind?, columns: columns, rows: @rows }.compact
+
+      def json? = @json || (@out ? @out.end_with?(".json") : false)
 
       def callgrind? = @out&.end_with?(".callgrind")
 
@@ -98,7 +100,6 @@ module Profiler
         raise UsageError, "--json is JSON, and --out #{@out} is none" if callgrind? && @json
 
         load_profiler
-        @json ||= @out.end_with?(".json")
         checked(@out) { Output.new(@out, format: :json) } # all are bytes to it
       end
 
@@ -123,7 +124,7 @@ module Profiler
       def trace(client, method)
         until_a_signal do |signal|
           begun, = client.ask({ do: "trace", method: method, **form, **@options })
-          announce(begun) if @output || !@json
+          announce(begun) if @output || !json?
           @seen = Seen.new(client, begun["trace"], form)
           wait(client, signal) or put(*@seen.result)
         end
@@ -135,7 +136,7 @@ module Profiler
 
       # Prints the result. It may come with the reason why it is one: that the process has ended.
       def put(text, reason = nil)
-        text = "#{Control::Client.harmless(text)}#{"\n" if @json}"
+        text = "#{Control::Client.harmless(text)}#{"\n" if json?}"
         if @output
           checked(@out) { @output.replace(text) }
           CLI.complain("wrote #{@out}")
