@@ -38,6 +38,26 @@ RSpec.describe "Profiler.trace with a log of calls" do
                             /  Order#save\(id: nil, note: nil, password: nil, more: Symbol\) raised IOError, #{place}/])
   end
 
+  it "has the line of the caller, however the call ends" do
+    lines = report_of(<<~'RUBY')
+      class Order
+        define_method(:defined) { |value| value } if RUBY_VERSION >= "3.3"
+        alias defined any if RUBY_VERSION < "3.3"
+        def yielding = yield
+        def deep(number)
+          number.zero? ? 1 : deep(number - 1)
+        end
+      end
+      first = __LINE__
+      all = lines("Order#save", args: true) { [1].each { order.save(1) }; (order.save(2, more: :raise) rescue nil) }
+      all += lines("Order#defined", args: true) { order.defined(3); Thread.new { order.public_send(:defined, 4) }.join }
+      all += lines("Order#yielding", args: true) { order.yielding { 5 }; order.yielding { break }; catch(:out) { order.yielding { throw :out } } }
+      all += lines("Order#deep", args: true) { order.deep(1) }
+      print_json(all.map { |line| Integer(line[/, from \S+:(\d+)\z/, 1]) - first })
+    RUBY
+    expect(lines).to eq([1, 1, 2, 2, 3, 3, 3, -3, 4])
+  end
+
   it "shows the values of named arguments and of the result, and never a secret" do
     report = report_of(<<~'RUBY')
       long = { "api_key" => "abc", token: 5, a: [1, [2, [3]], "\e[31m\xFF", 4, 5, 6, 7], "z" * 200 => Hostile.new }

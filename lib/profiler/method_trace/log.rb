@@ -35,11 +35,13 @@ module Profiler
       # The names that can be requested.
       NAME = /\A@?[[:alpha:]_][[:word:]]*\z/.freeze
       CALLER = Kernel.instance_method(:caller_locations)
+      # The frames between the caller of a method and CALLER in its hook: bind_call, the hook's two, and the method.
+      CALLER_DEPTH = 4
       # A call that has begun: its arguments as text, those that the condition asks for by name, and the lines that it ran.
       Begun = Struct.new(:arguments, :asked, :steps)
       # The largest file whose lines are shown, in bytes.
       LARGEST = 1 << 22
-      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :NAME, :CALLER, :Begun, :LARGEST
+      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :NAME, :CALLER, :CALLER_DEPTH, :Begun, :LARGEST
 
       # The options that a log has, with their defaults.
       DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false, save: false }.freeze
@@ -203,7 +205,7 @@ module Profiler
 
       def returned(event)
         now = clock
-        caller = CALLER.bind_call(self, 3, 1)&.first
+        caller = CALLER.bind_call(self, CALLER_DEPTH, 1)&.first
         apart do
           calls = Thread.current[@key]
           begun = calls&.pop
