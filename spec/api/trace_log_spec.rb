@@ -61,11 +61,11 @@ RSpec.describe "Profiler.trace with a log of calls" do
   it "shows the values of named arguments and of the result, and never a secret" do
     report = report_of(<<~'RUBY')
       long = { "api_key" => "abc", token: 5, a: [1, [2, [3]], "\e[31m\xFF", 4, 5, 6, 7], "z" * 200 => Hostile.new }
-      print_json(shown: lines(show: %w[id note result]) { order.save(long, note: "y" * 100, password: "hidden") },
+      print_json(shown: lines(show: %w[id note result]) { order.save(long, note: "y" * 400, password: "hidden") },
                  secret: error { Profiler.trace("Order#save", show: ["password"]) })
     RUBY
     expect(report[:shown]).to match([a_string_including('id: {"api_key" => [hidden], :token => [hidden], :a => [1, Array(2), "\\e[31m?", 4, 5, 2 more]')])
-    expect(report[:shown].first).to include("note: \"#{"y" * 60}\" (100 bytes)", "password: String(6 bytes)", "returned [{").and(be_valid_encoding)
+    expect(report[:shown].first).to include("note: \"#{"y" * 300}\" (400 bytes)", "password: String(6 bytes)", "returned [{").and(be_valid_encoding)
     expect(report[:shown].join).not_to include("hidden\"")
     expect(report[:secret]).to match(/ArgumentError: show: the value of "password" is not shown/)
   end

@@ -9,16 +9,18 @@ module Profiler
     class Values
       # Names whose values are never shown.
       SECRET = /passw|passphrase|secret|token|credential|api_?key|private_?key|\bkey\b|crypt|salt|certificate|\botp\b|\bssn\b|\bcvv\b|\bcvc\b|auth|session|cookie/i.freeze
-      # The bytes that are shown of a String, the elements of an Array or Hash, how deep they are shown, and the bytes of all.
+      # The bytes that are shown of a String that is an element, and of one that is named itself, such as a query; the elements of an Array
+      # or Hash, how deep they are shown, and the bytes of all. Larger Integers would take long to be converted to digits.
       LONGEST = 60
+      LONGEST_ALONE = 300
+      LARGEST_BITS = 20_000
       MAX_ELEMENTS = 5
       DEEPEST = 2
-      LONGEST_LINE = 400
+      LONGEST_LINE = 800
       # Ruby's own methods, even if an app has replaced them for its classes.
       CLASS = Kernel.instance_method(:class)
       BYTESIZE = String.instance_method(:bytesize)
       SLICE = String.instance_method(:byteslice)
-      DUMP = String.instance_method(:inspect)
       ARRAY_SIZE = Array.instance_method(:size)
       ARRAY_SLICE = Array.instance_method(:slice)
       HASH_SIZE = Hash.instance_method(:size)
@@ -27,7 +29,7 @@ module Profiler
       VARIABLE = Kernel.instance_method(:instance_variable_get)
       # The value of an instance variable that an object does not have.
       UNDEFINED = Object.new.freeze
-      private_constant :LONGEST, :MAX_ELEMENTS, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :DUMP, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR, :HAS_VARIABLE, :VARIABLE, :UNDEFINED
+      private_constant :LONGEST, :LONGEST_ALONE, :LARGEST_BITS, :MAX_ELEMENTS, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR, :HAS_VARIABLE, :VARIABLE, :UNDEFINED
 
       # Returns the value of an instance variable of any object, be it an Integer or a BasicObject.
       #
@@ -74,11 +76,17 @@ module Profiler
 
       private
 
-      # Returns the filters of values that the app hides in its logs.
+      # Returns the filters of values that the app hides in its logs. Rails ignores the case of texts, and those with a dot name the way
+      # to a key.
       def filters
         app = defined?(::Rails.application) && ::Rails.application
         list = app ? app.config.filter_parameters : []
-        list.filter_map { |filter| filter.is_a?(Regexp) || filter.is_a?(String) || filter.is_a?(Symbol) ? (filter.is_a?(Symbol) ? filter.to_s : filter) : nil }
+        list.filter_map do |filter|
+          case filter
+          when Regexp then filter
+          when String, Symbol then /#{Regexp.escape(filter.to_s[/[^.]+\z/].to_s)}/i unless filter.empty?
+          end
+        end
       rescue StandardError, ScriptError
         []
       end
@@ -91,19 +99,28 @@ module Profiler
 
       def content(value, depth)
         case value
-        when Integer, Float then cut(value.to_s, LONGEST)
+        when Integer then value.bit_length > LARGEST_BITS ? "Integer(#{value.bit_length} bits)" : cut(value.to_s, LONGEST)
+        when Float then value.to_s
         when Symbol then cut(value.inspect, LONGEST)
-        when String then text(value)
+        when String then text(value, depth == DEEPEST ? LONGEST_ALONE : LONGEST)
         when Array then depth.zero? ? kind(value) : elements(value, depth)
         when Hash then depth.zero? ? kind(value) : pairs(value, depth)
         else kind(value)
         end
       end
 
-      def text(value)
+      def text(value, longest)
         bytes = BYTESIZE.bind_call(value)
-        start = String.new(SLICE.bind_call(value, 0, LONGEST)).scrub("?")
-        "#{DUMP.bind_call(start)}#{" (#{bytes} bytes)" if bytes > LONGEST}"
+        "#{utf8(SLICE.bind_call(value, 0, longest)).inspect}#{" (#{bytes} bytes)" if bytes > longest}"
+      end
+
+      # Returns the text, with a ? for what UTF-8 does not have. The text may be of any encoding, and broken.
+      def utf8(value)
+        text = String.new(value)
+        text.force_encoding(Encoding::UTF_8) if [Encoding::BINARY, Encoding::US_ASCII].include?(text.encoding)
+        text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace, replace: "?")
+      rescue EncodingError
+        text.b.encode(Encoding::UTF_8, undef: :replace, replace: "?")
       end
 
       def elements(value, depth)
@@ -123,7 +140,11 @@ module Profiler
       end
 
       def pair(key, element, depth)
-        name = String === key || Symbol === key ? key.to_s : nil # rubocop:disable Style/CaseEquality -- a proxy may answer is_a?
+        name =
+          case key
+          when String then utf8(key)
+          when Symbol then utf8(key.name)
+          end
         "#{content(key, 0)} => #{name && @secret.match?(name) ? "[hidden]" : content(element, depth)}"
       end
 
