@@ -38,8 +38,8 @@ module Profiler
 
         With --args, --return, --show, --lines, --save or --when, it also prints a line for each call, at most 100 a second. Values are shown
         as their classes and sizes, unless --show names them. A condition compares ms, running_ms, waiting_ms, gvl_ms, gc_ms,
-        raised, returned (names of classes), arguments, instance variables such as @total, and labels with numbers and 'texts'; it has
-        and, or, not and ( ).
+        raised, returned, self (names of classes), result, arguments, instance variables such as @total, parts such as
+        env[PATH_INFO], and labels with numbers and 'texts'; it has and, or, not and ( ).
       TEXT
 
       # The allowed seconds.
@@ -62,7 +62,7 @@ module Profiler
         parser.on("--max-overhead SHARE", "stop when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
         parser.on("--args", "print a line for each call, with its arguments") { @options[:args] = true }
         parser.on("--return", "print a line for each call, with what it returned") { @options[:returns] = true }
-        parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result; of instance variables: @name") { |names| @options[:show] = names }
+        parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result; of instance variables: @name; of a part: env[PATH_INFO]; of labels; and the class: self") { |names| @options[:show] = names }
         parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
         parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
         parser.on("--calls", "count and time each function that runs inside the method, too (raise --max-overhead for it)") { @options[:calls] = true }

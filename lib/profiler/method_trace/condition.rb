@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "strscan"
+require_relative "path"
 
 module Profiler
   class MethodTrace
@@ -12,13 +13,13 @@ module Profiler
     #   operator   = "==" | "!=" | "<" | "<=" | ">" | ">="
     #   literal    = 7 | 1.5 | 'text' | nil | true | false
     #
-    # Names are those of {Facts}, of the method's arguments, of instance variables such as <tt>@id</tt>, and of labels. Nothing of it is Ruby code, and no method of a
-    # value is called: only numbers, texts, Symbols, +nil+, +true+ and +false+ are compared, and all else is unequal. A text that is a
+    # Names are those of {Facts}, of the method's arguments, of instance variables such as <tt>@id</tt>, of a {Path} to a part of these,
+    # +self+, +result+, and those of labels. Nothing of it is Ruby code, and no method of a value is called: only numbers, texts, Symbols, +nil+, +true+ and +false+ are compared, and all else is unequal. A text that is a
     # number can be compared with a number, as values of labels are texts.
     class Condition
       WORDS = %w[and or not nil true false].freeze
       COMPARISONS = { "==" => :==, "!=" => :!=, "<=" => :<=, ">=" => :>=, "<" => :<, ">" => :> }.freeze
-      TOKEN = /(?<number>-?\d+(?:\.\d+)?)|'(?<single>[^']*)'|"(?<double>[^"]*)"|(?<name>@?[[:alpha:]_][\w.]*)|(?<sign>==|!=|<=|>=|<|>|\(|\))/.freeze
+      TOKEN = /(?<number>-?\d+(?:\.\d+)?)|'(?<single>[^']*)'|"(?<double>[^"]*)"|(?<name>@?[[:alpha:]_]\w*(?:\.\w+)*(?:#{Path::STEP.source})*)|(?<sign>==|!=|<=|>=|<|>|\(|\))/.freeze
       # The longest condition, and how deep it may be nested.
       LONGEST = 1_000
       DEEPEST = 50

@@ -2,6 +2,7 @@
 
 require_relative "condition"
 require_relative "facts"
+require_relative "path"
 require_relative "steps"
 require_relative "values"
 
@@ -16,8 +17,9 @@ module Profiler
     # The options:
     #
     # * +args+, +returns+: true to have the classes and sizes of the arguments, and of the result
-    # * +show+: an Array of names of arguments whose values are shown; +result+ stands for the result, <tt>@name</tt> for the
-    #   instance variable of +self+, as it is at the end of the call
+    # * +show+: an Array of names of arguments whose values are shown, or a {Path} to a part of them; +result+ stands for the result,
+    #   <tt>@name</tt> for the instance variable of +self+, as it is at the end of the call, and +self+ for its class. Other names are
+    #   those of labels
     # * +when+: a {Condition} such as <tt>"ms > 200 and user_id == 7"</tt>, with which the limit of the trace counts logged calls
     # * +lines+: true to have the lines that the call ran, after the line of the call
     # * +save+: true to have the flight recorder save its minutes
@@ -33,7 +35,7 @@ module Profiler
       # The name by which the content of a result is requested.
       RESULT = "result"
       # The names that can be requested.
-      NAME = /\A@?[[:alpha:]_][[:word:]]*\z/.freeze
+      NAME = /\A@?[[:alpha:]_][[:word:]]*(?:#{Path::STEP.source})*\z/.freeze
       CALLER = Kernel.instance_method(:caller_locations)
       # The frames between the caller of a method and CALLER in its hook: bind_call, the hook's two, and the method.
       CALLER_DEPTH = 4
@@ -75,12 +77,11 @@ module Profiler
         @limit = limit if condition
         @args = flag("args", args)
         @returns = flag("returns", returns)
-        shown = names(show)
+        shown = names(show).uniq
         @values = Values.new(shown)
-        @variables, others = shown.uniq.partition { |name| name.start_with?("@") }
-        @returns ||= others.include?(RESULT)
-        @args ||= (others - [RESULT]).any?
+        share_out(shown.map { |name| Path.new(name) })
         @condition = condition && Condition.new(condition)
+        @paths = @condition ? @condition.names.to_h { |name| [name, Path.new(name)] } : {}
         @with_steps = flag("lines", lines)
         @flight = flight if flag("save", save)
         @lines = written
@@ -92,7 +93,8 @@ module Profiler
 
       # @return [Array<String>] the names in the condition that are neither facts nor arguments: labels
       def labels
-        @condition ? (@condition.names - Facts::NAMES - @target.arguments).reject { |name| name.start_with?("@") } : []
+        known = [*@target.arguments, Path::SELF, RESULT]
+        @paths.reject { |_name, path| known.include?(path.root) }.keys - Facts::NAMES
       end
 
       # Enables the TracePoints of the log. The VM runs hooks of the same method newest first: that of the trace, which measures,
@@ -122,6 +124,17 @@ module Profiler
 
       private
 
+      # Shares out the names whose values are shown: parts of an argument and of the result, +self+ with its instance variables, and all
+      # others, which are labels or local variables.
+      def share_out(paths)
+        of_arguments, others = paths.partition { |path| @target.arguments.include?(path.root) }
+        results, others = others.partition { |path| path.root == RESULT }
+        @of_self, @others = others.partition { |path| path.root == Path::SELF }
+        @returns ||= results.any?
+        @args ||= of_arguments.any?
+        @parts = [*of_arguments, *results].select(&:part?).group_by(&:root)
+      end
+
       def flag(name, value)
         return value if true.equal?(value) || false.equal?(value)
 
@@ -141,7 +154,7 @@ module Profiler
         wrong = names.find { |name| !name.valid_encoding? || !name.encoding.ascii_compatible? || !NAME.match?(name) }
         return names unless wrong
 
-        raise ArgumentError, "show: #{AnyObject.text(wrong)} is not a name (allowed: of arguments and variables such as id, of instance variables such as @id, and #{RESULT})"
+        raise ArgumentError, "show: #{AnyObject.text(wrong)} is not a name (allowed: of arguments, variables and labels such as id, of instance variables such as @id, parts of these such as id[0], self, and #{RESULT})"
       end
 
       def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
@@ -184,14 +197,17 @@ module Profiler
       def describe(begun, event)
         names = @target.arguments
         begun.steps = Steps.new(@values, names) if @with_steps
-        asked = @condition ? names & @condition.names : []
+        asked = @paths.select { |_name, path| names.include?(path.root) }
         return unless @args || asked.any?
 
         variables = event.binding
         value = ->(name) { variables.local_variable_get(name) }
-        begun.arguments = @values.list(names.map { |name| [name, value.call(name)] }) if @args
-        begun.asked = asked.to_h { |name| [name, value.call(name)] }
+        begun.arguments = @values.list(names.flat_map { |name| with_parts(name, value.call(name)) }) if @args
+        begun.asked = asked.transform_values { |path| path.of(value.call(path.root)) }
       end
+
+      # Returns the name and the value, and those of the requested parts.
+      def with_parts(name, value) = [[name, value], *@parts[name]&.map { |path| [path.text, path.of(value)] }]
 
       def stepped(event)
         now = clock
@@ -233,9 +249,15 @@ module Profiler
 
       # The value of a name in the condition.
       def value_of(name, event, facts, asked)
-        return Values.instance_variable(event.self, name, nil) if name.start_with?("@")
-
-        asked.fetch(name) { facts.value(name) }
+        path = @paths.fetch(name)
+        value = asked.fetch(name) do
+          case path.root
+          when Path::SELF then path.part? ? path.of(event.self) : Values.module_name(path.of(event.self))
+          when RESULT then path.of(event.return_value)
+          else facts.value(name)
+          end
+        end
+        Values::UNDEFINED.equal?(value) ? nil : value
       end
 
       def write(lines)
@@ -252,15 +274,22 @@ module Profiler
 
       def line(event, facts, arguments, caller)
         outcome = facts.outcome
-        outcome = "returned #{@values.of(RESULT, event.return_value)}" if @returns && !facts.raised?
-        "#{Time.now.strftime("%H:%M:%S.%L")}  #{facts.duration}  #{@target.name}#{"(#{arguments})" if arguments}#{variables(event)} #{outcome}#{", from #{caller.path}:#{caller.lineno}" if caller}"
+        outcome = "returned #{result(event.return_value)}" if @returns && !facts.raised?
+        "#{Time.now.strftime("%H:%M:%S.%L")}  #{facts.duration}  #{@target.name}#{"(#{arguments})" if arguments}#{surroundings(event)} #{outcome}#{", from #{caller.path}:#{caller.lineno}" if caller}"
       end
 
-      # The requested instance variables of +self+.
-      def variables(event)
-        return if @variables.empty?
+      # The result, and the requested parts of it.
+      def result(value)
+        parts = @parts[RESULT]&.map { |path| [path.text, path.of(value)] }
+        "#{@values.of(RESULT, value)}#{" with #{@values.list(parts)}" if parts}"
+      end
 
-        " with #{@values.list(@variables.map { |name| [name, Values.instance_variable(event.self, name)] })}"
+      # The requested parts of +self+, and labels.
+      def surroundings(event)
+        labels = @others.any? ? Profiler.labels : {}
+        values = @of_self.map { |path| [path.text, path.of(event.self)] } +
+                 @others.filter_map { |path| (value = labels[path.text.to_sym]) && [path.text, value] }
+        " with #{@values.list(values)}" if values.any?
       end
     end
   end

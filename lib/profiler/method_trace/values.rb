@@ -25,19 +25,24 @@ module Profiler
       ARRAY_SLICE = Array.instance_method(:slice)
       HASH_SIZE = Hash.instance_method(:size)
       EACH_PAIR = Hash.instance_method(:each_pair)
+      MODULE_NAME = Module.instance_method(:name)
       HAS_VARIABLE = Kernel.instance_method(:instance_variable_defined?)
       VARIABLE = Kernel.instance_method(:instance_variable_get)
-      # The value of an instance variable that an object does not have.
+      # The value of an instance variable or element that an object does not have.
       UNDEFINED = Object.new.freeze
-      private_constant :LONGEST, :LONGEST_ALONE, :LARGEST_BITS, :MAX_ELEMENTS, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR, :HAS_VARIABLE, :VARIABLE, :UNDEFINED
+      private_constant :LONGEST, :LONGEST_ALONE, :LARGEST_BITS, :MAX_ELEMENTS, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR, :MODULE_NAME, :HAS_VARIABLE, :VARIABLE
 
       # Returns the value of an instance variable of any object, be it an Integer or a BasicObject.
       #
       # @param name [String] with its +@+
-      # @param otherwise [Object] the value if there is none
-      def self.instance_variable(object, name, otherwise = UNDEFINED)
-        HAS_VARIABLE.bind_call(object, name) ? VARIABLE.bind_call(object, name) : otherwise
+      # @return [Object] {UNDEFINED} if there is none
+      def self.instance_variable(object, name)
+        HAS_VARIABLE.bind_call(object, name) ? VARIABLE.bind_call(object, name) : UNDEFINED
       end
+
+      # @param object [Module] a class or a module
+      # @return [String] its name
+      def self.module_name(object) = Class === object ? Native.class_name(object) : (MODULE_NAME.bind_call(object) || "Module")
 
       # @param shown [Array<String>] the names whose values are shown
       # @raise [ArgumentError] if one of these is a secret
@@ -105,6 +110,7 @@ module Profiler
         when String then text(value, depth == DEEPEST ? LONGEST_ALONE : LONGEST)
         when Array then depth.zero? ? kind(value) : elements(value, depth)
         when Hash then depth.zero? ? kind(value) : pairs(value, depth)
+        when Module then Values.module_name(value)
         else kind(value)
         end
       end
