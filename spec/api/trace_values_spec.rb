@@ -90,4 +90,14 @@ RSpec.describe "Profiler.trace and the values of a call" do
     expect(lines).to eq(['{"k" => []}', "{}", '"hé"', '"?"', '"abc"', '"?"', '"あ"', "Integer(8422065 bits)", "\"#{"x" * 300}\" (50000000 bytes)", "{1 => 1, 2 => 1, 3 => 1, 4 => 1, 5 => 1, 499995 more}"])
     expect(seconds).to be < 2
   end
+
+  it "names the nearest line of the app, if a library calls" do
+    lines = report_of(<<~'RUBY')
+      require "delegate"
+      trace = Profiler.trace("Shop#call", args: true) { SimpleDelegator.new(Shop.new).call(1); Shop.new.call(1) }
+      print_json(trace.log.map { |line| line[/, from (.*)/, 1].gsub(/:\d+/, "") })
+    RUBY
+    expect(lines).to match([%r{\A(\S+) via /\S+/delegate\.rb\z}, %r{\A\S+\z}])
+    expect(lines.last).to eq(lines.first[/\S+/])
+  end
 end

@@ -2,6 +2,7 @@
 
 require_relative "condition"
 require_relative "facts"
+require_relative "origin"
 require_relative "path"
 require_relative "steps"
 require_relative "values"
@@ -36,14 +37,11 @@ module Profiler
       RESULT = "result"
       # The names that can be requested.
       NAME = /\A@?[[:alpha:]_][[:word:]]*(?:#{Path::STEP.source})*\z/.freeze
-      CALLER = Kernel.instance_method(:caller_locations)
-      # The frames between the caller of a method and CALLER in its hook: bind_call, the hook's two, and the method.
-      CALLER_DEPTH = 4
       # A call that has begun: its arguments as text, those that the condition asks for by name, and the lines that it ran.
       Begun = Struct.new(:arguments, :asked, :steps)
       # The largest file whose lines are shown, in bytes.
       LARGEST = 1 << 22
-      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :NAME, :CALLER, :CALLER_DEPTH, :Begun, :LARGEST
+      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :NAME, :Begun, :LARGEST
 
       # The options that a log has, with their defaults.
       DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false, save: false }.freeze
@@ -85,6 +83,7 @@ module Profiler
         @with_steps = flag("lines", lines)
         @flight = flight if flag("save", save)
         @lines = written
+        @origin = Origin.new
         @logged = @dropped = @second = @in_second = 0
         # Calls of each fiber that have begun: a variable of the fiber, which goes with it.
         @key = :"profiler log #{object_id}"
@@ -221,19 +220,18 @@ module Profiler
 
       def returned(event)
         now = clock
-        caller = CALLER.bind_call(self, CALLER_DEPTH, 1)&.first
         apart do
           calls = Thread.current[@key]
           begun = calls&.pop
           Thread.current[@key] = nil if calls && calls.empty?
           begun&.steps&.finish(event.binding, now)
-          ended(event, begun, caller)
+          ended(event, begun)
         end
       end
 
       # @param begun [Begun, nil] nil if its beginning could not be described, so that nothing is known about the arguments
       # @return [Symbol, nil] +:last+ if no further call is to be logged
-      def ended(event, begun, caller)
+      def ended(event, begun)
         times, raised, klass = @tracer._finished
         return unless times && begun
 
@@ -241,7 +239,7 @@ module Profiler
         return unless @condition.nil? || @condition.true? { |name| value_of(name, event, facts, begun.asked || {}) }
         return if too_many?
 
-        write([line(event, facts, begun.arguments, caller), *begun.steps&.lines(@source)])
+        write([line(event, facts, begun.arguments), *begun.steps&.lines(@source)])
         Native.mark(@target.name, clock - times.first)
         @flight&.save_soon("#{@target.name} took #{facts.duration}")
         :last if @limit && (@logged += 1) >= @limit
@@ -272,10 +270,11 @@ module Profiler
         over
       end
 
-      def line(event, facts, arguments, caller)
+      def line(event, facts, arguments)
         outcome = facts.outcome
         outcome = "returned #{result(event.return_value)}" if @returns && !facts.raised?
-        "#{Time.now.strftime("%H:%M:%S.%L")}  #{facts.duration}  #{@target.name}#{"(#{arguments})" if arguments}#{surroundings(event)} #{outcome}#{", from #{caller.path}:#{caller.lineno}" if caller}"
+        origin = @origin.text
+        "#{Time.now.strftime("%H:%M:%S.%L")}  #{facts.duration}  #{@target.name}#{"(#{arguments})" if arguments}#{surroundings(event)} #{outcome}#{", from #{origin}" if origin}"
       end
 
       # The result, and the requested parts of it.
