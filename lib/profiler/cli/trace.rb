@@ -58,6 +58,7 @@ module Profiler
 
       def define(parser)
         parser.on("--for SECONDS", "stop after SECONDS") { |text| @seconds = seconds("--for", text, SECONDS) }
+        parser.on("-o", "--out FILE", "write the result to FILE, not to stdout: JSON in a .json, with --calls what KCachegrind reads in a .callgrind, else text") { |file| @out = file }
         parser.on("--limit CALLS", "stop after CALLS calls of each method") { |text| @options[:limit] = calls(text) }
         parser.on("--max-overhead SHARE", "stop when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
         parser.on("--args", "print a line for each call, with its arguments") { @options[:args] = true }
@@ -68,7 +69,6 @@ module Profiler
         parser.on("--calls", "count and time each function that runs inside the method, too (raise --max-overhead for it)") { @options[:calls] = true }
         parser.on("--rows N", "functions that --calls lists; 0 for all (default 30)") { |text| @rows = rows(text) }
         parser.on("--save", "make the flight recorder of the process save a file for each of these calls") { @options[:save] = true }
-        parser.on("-o", "--out FILE", "write the result to FILE, not to stdout: JSON in a .json, with --calls what KCachegrind reads in a .callgrind, else text") { |file| @out = file }
         attach_option(parser)
         parser.on("--json", "print JSON; times are nanoseconds") { @json = true }
       end
