@@ -8,24 +8,7 @@ RSpec.describe "Profile#filter with during:" do
   include_context "with a box"
 
   it "has what threads did in the slow calls of a traced method, and the length of these", :timed do
-    report = JSON.parse(run(<<~RUBY), symbolize_names: true)
-      class Order
-        def save(seconds) = quick(0.01) + slow(seconds)
-        def quick(seconds) = sleep(seconds)
-        def slow(seconds) = sleep(seconds)
-      end
-      session = Profiler.start(mode: :wall, timeline: true, threads: :all)
-      other = Thread.new { sleep 0.3 }
-      Profiler.trace("Order#save", when: "ms > 0", max_overhead: 1) { [0.01, 0.12, 0.02, 0.15].each { |seconds| Order.new.save(seconds); sleep 0.02 } }
-      other.join
-      profile = session.stop
-      profile.save(#{in_box("calls.pb.gz").inspect})
-      slow = profile.filter(during: "Order#save", over: 0.1)
-      took = slow.markers.sum(&:duration)
-      print_json(markers: slow.markers.size, took: took, wall: slow.totals["wall"], timeline: slow.timeline.sum(&:wall),
-                 threads: slow.by(:thread).size, top: slow.find_methods("Order#slow").first[:total], notes: slow.meta[:notes],
-                 all: profile.filter(during: /Order/).markers.size)
-    RUBY
+    report = program_json("trace/slow_calls", in_box("calls.pb.gz"))
     expect(report).to include(markers: 2, all: 4, threads: 1, wall: report[:timeline], notes: include(/\Aonly a part, during "Order#save", over 100 ms: \d/))
     expect(report[:wall]).to be_within(report[:took] * 0.05).of(report[:took])
     expect(report[:top]).to be_within(30_000_000).of(270_000_000)

@@ -49,25 +49,7 @@ RSpec.describe "Profiler.allocations_of" do
     Dir.mktmpdir do |box|
       File.write("#{box}/loaded_later.rb", "class LoadedLater; class Inner; end; end")
       File.write("#{box}/on_first_use.rb", "raise 'it was loaded'")
-      seen = run_json(<<~'RUBY', ruby_options: ["-I", box])
-        require "profiler/rspec"
-        require "minitest"
-        require "profiler/minitest"
-        class Point; end
-        ALIAS = Point
-        autoload :OnFirstUse, "on_first_use"
-        module Space; def self.const_missing(name) = raise("const_missing of #{name}"); def self.const_defined?(*) = raise("const_defined?"); end
-        include Profiler::RSpec
-        limit = ->(name, &block) { error { raise "too many" unless allocate_at_most(0).of(name).matches?(block || -> { [Point.new].size }) } }
-        test = Object.new.extend(Minitest::Assertions, Profiler::Minitest)
-        class << test; attr_accessor :assertions; end
-        test.assertions = 0
-        anonymous = Class.new(Point)
-        found = Profiler.allocations_of { [Point.new, anonymous.new] }
-        print_json(kept: ["Rational", :Rational, "LoadedLater::Inner", "OnFirstUse", "OnFirstUse::Any", "#<anonymous subclass of Point>", "Space::Other"].map { |name| limit.(name) { require "loaded_later" } },
-                   broken: limit.("Point"), misspelt: limit.("Pont"), others: ["::Point", "ALIAS", "Kernel", "", "point", "Point::", "a b", "é", "Space::Nested::Deep", "x" * 100_000].map { |name| limit.(name)[0, 45] },
-                   assertion: error { test.assert_allocates_at_most(0, of: "Pont") { 1 } }, asked: error { found.bytes("Pont") }, anonymous: found.objects("#<anonymous subclass of Point>"))
-      RUBY
+      seen = program_json("allocations/class_names", ruby_options: ["-I", box])
       told = 'ArgumentError: no class is named "Pont": did you mean Point? (allowed: a class, or the name of one that exists after the block, or that autoload can load)'
       expect(seen).to include(broken: "RuntimeError: too many", misspelt: told, assertion: told, asked: told, anonymous: 1)
       expect(seen[:kept]).to match(["none"] * 6 + [start_with('ArgumentError: no class is named "Space::Other"')])
@@ -77,33 +59,7 @@ RSpec.describe "Profiler.allocations_of" do
 
   # Before Ruby 4.0 the VM calls no hook on objects any more after it has freed a Ractor.
   it "raises if Ruby has stopped reporting objects" do
-    result = run_json(<<~'RUBY', err: match(/\A(.*warning: Ractor is experimental.*\n)*\z/))
-      require "minitest"
-      require "profiler/minitest"
-      def ended_ractor = (r = Ractor.new { 7 }; r.respond_to?(:value) ? r.value : r.take; nil)
-      def counted = Profiler.allocations_of { 3.times { GC.start }; 500.times { Object.new } }.objects
-      test = Object.new.extend(Minitest::Assertions)
-      test.singleton_class.attr_accessor(:assertions)
-      test.assertions = 0
-      counts = Array.new(4) do
-        ended_ractor
-        sleep 0.01 until Ractor.count == 1
-        begin
-          counted
-        rescue Profiler::Error => e
-          e.message[0, 40]
-        end
-      end
-      ended_ractor
-      sleep 0.01 until Ractor.count == 1
-      passes = begin
-        test.assert_allocates_at_most(10) { 3.times { GC.start }; 500.times { Object.new } }
-        true
-      rescue Minitest::Assertion, Profiler::Error
-        false
-      end
-      print_json([counts, passes, counted])
-    RUBY
+    result = program_json("allocations/ended_ractors", err: match(/\A(.*warning: Ractor is experimental.*\n)*\z/))
     expect(result[0]).to all(eq("not all objects of the block were counte").or(be >= 500))
     expect(result.drop(1)).to match([false, be >= 500])
   end
@@ -153,24 +109,7 @@ RSpec.describe "Profiler.allocations_of" do
   end
 
   it "has an assertion for minitest" do
-    kept, broken, wrong = run_json(<<~RUBY)
-      begin
-        require "minitest"
-      rescue LoadError
-        module Minitest; module Assertions; def assert(test, message) = test || raise(message.call); end; end
-      end
-      require "profiler/minitest"
-      extend Minitest::Assertions
-      class << self; attr_accessor :assertions; end
-      self.assertions = 0
-      kept = assert_allocates_at_most(2) { [Object.new] }.objects
-      broken = begin
-        assert_allocates_at_most(1, of: String) { [String.new, String.new] }
-      rescue Exception => e # minitest's is no StandardError
-        e.message
-      end
-      print_json([kept, broken, error { assert_allocates_at_most(-1) { } }])
-    RUBY
+    kept, broken, wrong = program_json("allocations/minitest")
     expect(kept).to eq(2)
     expect(broken).to start_with("expected the block to allocate at most 1 objects of String, but it allocated 2:\n")
     expect(wrong).to eq("ArgumentError: -1 is not a limit for objects (allowed: an Integer of 0 or more)")

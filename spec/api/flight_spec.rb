@@ -235,28 +235,30 @@ RSpec.describe "Profiler.flight_recorder" do
   end
 
   it "refuses what it cannot do, and starts nothing" do
-    run(<<~'RUBY')
-      File.write(file = "#{OUT}.file", "")
-      {
-        { minutes: 0 } => "ArgumentError: minutes: 0 is not a number from 0.1 to 1440",
-        { memory: 1.5 } => "ArgumentError: memory: 1.5 is not an Integer from 1048576 to 1073741824 bytes",
-        { at: [:never] } => "ArgumentError: at: :never is not an end (allowed: :crash, :term, :exit)",
-        { signal: "PROF" } => 'ArgumentError: signal: "PROF" is not a signal that can be used (allowed: USR1, USR2, HUP and similar ones)',
-        { slower_than: "1" } => 'ArgumentError: slower_than: "1" is not a number above 0',
-        { gc_above: 2 } => "ArgumentError: gc_above: 2 is not a share from 0.01 to 1",
-        { gc_above: 0.5, mode: :cpu } => "ArgumentError: gc_above: 0.5 needs mode: :wall",
-        { gvl_above: 0.5, mode: :cpu } => "ArgumentError: gvl_above: 0.5 needs #{RUBY_VERSION < "3.3" ? "Ruby 3.3 or later" : "mode: :wall"}",
-        { signal: "TERM" } => 'ArgumentError: signal: "TERM" would end the process (allowed: USR1, USR2, URG and similar ones; to save when the process ends, pass at:)',
-        { out: nil } => "ArgumentError: out: nil is not the name of a directory",
-        { out: file } => "ArgumentError: out: #{file} is not a directory",
-        { mode: :never } => "ArgumentError: mode: :never is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
-        { period: 3 } => /\AArgumentError: unknown keyword: :period /
-      }.each do |options, expected|
-        got = error { Profiler.flight_recorder(out: OUT, minutes: 1, **options) }
-        raise "#{options}: #{got}" unless expected === got
-      end
-      raise if Profiler.running? || Thread.list.size > 1 || error { Profiler.flight } == "none"
+    file = in_box("file").tap { |path| File.write(path, "") }
+    refused = {
+      { minutes: 0 } => "minutes: 0 is not a number from 0.1 to 1440",
+      { memory: 1.5 } => "memory: 1.5 is not an Integer from 1048576 to 1073741824 bytes",
+      { at: [:never] } => "at: :never is not an end (allowed: :crash, :term, :exit)",
+      { signal: "PROF" } => 'signal: "PROF" is not a signal that can be used (allowed: USR1, USR2, HUP and similar ones)',
+      { slower_than: "1" } => 'slower_than: "1" is not a number above 0',
+      { gc_above: 2 } => "gc_above: 2 is not a share from 0.01 to 1",
+      { gc_above: 0.5, mode: :cpu } => "gc_above: 0.5 needs mode: :wall",
+      { gvl_above: 0.5, mode: :cpu } => "gvl_above: 0.5 needs #{RUBY_VERSION < "3.3" ? "Ruby 3.3 or later" : "mode: :wall"}",
+      { signal: "TERM" } => 'signal: "TERM" would end the process (allowed: USR1, USR2, URG and similar ones; to save when the process ends, pass at:)',
+      { out: nil } => "out: nil is not the name of a directory",
+      { out: file } => "out: #{file} is not a directory",
+      { mode: :never } => "mode: :never is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+      { period: 3 } => a_string_starting_with("unknown keyword: :period ")
+    }
+    errors, running, threads, flight = run_json(<<~RUBY)
+      errors = #{refused.keys.inspect}.map { |options| error { Profiler.flight_recorder(out: OUT, minutes: 1, **options) } }
+      print_json([errors, Profiler.running?, Thread.list.size, error { Profiler.flight }])
     RUBY
+    expect(errors).to all(start_with("ArgumentError: "))
+    expect(errors.map { |error| error.delete_prefix("ArgumentError: ") }).to match(refused.values)
+    expect([running, threads]).to eq([false, 1])
+    expect(flight).not_to eq("none")
   end
 
   it "starts again after the app had SIGPROF, on the thread that it was started for, and saves that" do

@@ -4,39 +4,10 @@
 RSpec.describe "A session while code comes and goes" do
   include_context "with a program"
 
-  let(:prelude) { <<~'RUBY' }
-    # A method that is new each time, at the same place.
-    def renew
-      Object.class_eval("def renewed(ms) = burn(ms)\ndef other(ms) = renewed(ms)", "renewed.rb", 1)
-    end
-    def kept = Profiler::Testing.freeze_at(FREEZE)
-    def names(profile) = profile.samples.flat_map { |row| row.frames.map(&:name) }.uniq
-    FREEZE = 60
-  RUBY
+  let(:prelude) { require_program("generations/renewing") }
 
   it "forgets code that is gone, and keeps its time", :timed do
-    result = run_json(<<~RUBY)
-      around = cpu_now
-      whole = Profiler.start(mode: :cpu, interval: 1_000)
-      session = Profiler.start(mode: :cpu, interval: 1_000)
-      inside = cpu_now
-      counts = [kept]
-      parts = Array.new(40) do
-        12.times { renew; other(4) }
-        session.rotate.tap { counts << kept }
-      end
-      snapshot = whole.snapshot
-      inside = cpu_now - inside
-      parts << session.stop
-      counts << kept
-      whole = whole.stop
-      around = cpu_now - around
-      mine = ->(profile) { profile.samples.select { |row| row.frames.any? { |it| it.name == "Object#renewed" } }.sum(&:cpu) }
-      print_json(counts: counts, inside: inside, around: around,
-                 whole: whole.samples.sum(&:cpu), parts: parts.sum { |it| it.samples.sum(&:cpu) },
-                 mine: [mine[whole], parts.sum(&mine), mine[snapshot]], rows: whole.samples.size,
-                 unknown: [whole, snapshot, *parts].flat_map { |it| names(it) }.uniq.grep(/unknown/))
-    RUBY
+    result = program_json("generations/rotations")
     expect(result[:counts].max).to be < 400
     expect(result.values_at(:whole, :parts)).to all(be_between(result[:inside] - 2_000_000, result[:around] + 2_000_000))
     expect(result[:mine]).to all(be > 0.7 * result[:inside])
@@ -86,24 +57,7 @@ RSpec.describe "A session while code comes and goes" do
   end
 
   it "keeps the code of objects that are summed up and not recorded yet, while slices of another session end" do
-    result = run_json(<<~'RUBY')
-      Kept = Class.new
-      session = Profiler.start(mode: :allocations, every: 1)
-      watch = Profiler::Session.begin({ mode: :cpu, threads: :all }, scope: Profiler::Labels.new_scope, slices: true) { nil }
-      40.times do |round|
-        Object.class_eval("def made = 3.times { Kept.new }", "made#{round}.rb", 1)
-        2.times { made }
-        kept # generations are frozen at 60 handles
-        watch.slice(Profiler::Labels.new_scope).stop
-        Object.class_eval("def made = nil", "none.rb")
-        GC.start
-        # New code takes the place of what is gone.
-        20.times { |number| Object.class_eval("def filler#{number} = nil", "filler#{round}.rb") }
-      end
-      rows = session.stop.samples.select { |row| row.labels["class"] == "Kept" }
-      files = ->(row) { row.frames.map { |it| File.basename(it.path) }.grep(/made|none|filler/).uniq }
-      print_json(rows.group_by(&files).map { |names, some| [names, some.sum(&:alloc_objects)] })
-    RUBY
+    result = program_json("generations/slices")
     expect(result).to match_array(Array.new(40) { |round| [["made#{round}.rb"], 6] })
   end
 

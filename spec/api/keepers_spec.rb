@@ -8,10 +8,7 @@ RSpec.describe "The code that a long session knows" do
     def keepers = Profiler::Testing.keepers
     # Calls +count+ new methods, each of which allocates an object.
     def call_new(count, file)
-      count.times do |number|
-        Object.class_eval("def new_#{number} = Object.new", file, number + 1)
-        send(:"new_#{number}")
-      end
+      count.times { |number| send(Object.class_eval("def new_#{number} = Object.new", file, number + 1)) }
     end
     # Garbage collections request keepers, and jobs fill them.
     def collect(compacts: false)

@@ -164,27 +164,7 @@ RSpec.describe "Profiler.label" do
   end
 
   it "survives GC.compact, dead threads and dead fibers" do
-    expect(run_json(<<~RUBY, timeout: 120)).to eq(asked: 4_824, wrong: 0)
-      GC.auto_compact = true
-      answers = Queue.new
-      Profiler.run(interval: 50) do
-        Array.new(4) do |worker|
-          Thread.new do
-            300.times do |turn|
-              mine = "\#{worker}.\#{turn}"
-              Profiler.label(request: mine) do
-                fiber = Fiber.new { 3.times { Fiber.yield Profiler.labels[:request] } }
-                3.times { answers << (fiber.resume == mine) }
-                Thread.new { answers << Profiler.labels.empty? }.join if turn % 50 == 0
-              end
-              answers << Profiler.labels.empty?
-              GC.compact if turn % 100 == worker
-            end
-          end
-        end.each(&:join)
-      end
-      print_json(asked: answers.size, wrong: Array.new(answers.size) { answers.pop }.count(false))
-    RUBY
+    expect(program_json("labels/compaction", timeout: 120)).to eq(asked: 4_824, wrong: 0)
   end
 
   it "numbers fibers for sessions with fibers: true and for no other", :timed do

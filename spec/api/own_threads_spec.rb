@@ -75,29 +75,7 @@ RSpec.describe "Threads of the profiler's own" do
   end
 
   it "start again by themselves after the program killed all threads, unless it ended the session since then" do
-    result = ruby_child("-e", <<~RUBY, timeout: 60)
-      require 'profiler'; require 'json'; require 'tmpdir'
-      directory = Dir.mktmpdir
-      def burn = 300_000.times { |it| it.to_s }
-      def kill_all = (Thread.list - [Thread.current]).each(&:kill).each { |it| it.join(10) }
-      def collect = 40.times { GC.start; sleep 0.05; break true if yield }
-      socket = Profiler.control(directory: "\#{directory}/control")
-      profiles = []
-      session = Profiler.continuous(period: 0.2, out: "\#{directory}/profiles")
-      blocks = Profiler.flight_recorder(out: "\#{directory}/flights")
-      kill_all
-      empty = Thread.list.size
-      killed = [session.running?, blocks.running?]
-      revived = collect { session.running? && blocks.running? && Profiler::Control.current }
-      before = session.delivered
-      delivered = 200.times { burn; sleep 0.05; break true if session.delivered > before + 1 }
-      kill_all
-      blocks.stop
-      session.stop
-      collect { false }
-      puts({ empty: empty, killed: killed, revived: revived, same: Profiler::Control.current.equal?(socket), delivered: delivered,
-             after: [session.running?, blocks.running?, Thread.list.size] }.to_json)
-    RUBY
+    result = ruby_child("spec/programs/own_threads/killed.rb", timeout: 60)
     expect(JSON.parse(result.out, symbolize_names: true)).to eq(
       { empty: 1, killed: [false, false], revived: true, same: true, delivered: true, after: [false, false, 2] }
     ), result.err
@@ -144,33 +122,7 @@ end
 
 RSpec.describe "The name of a thread" do
   it "is the same while it lives and when it has ended" do
-    result = ruby_child("-e", <<~RUBY)
-      require "profiler"
-      def burn(seconds)
-        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + seconds
-        100.times { |it| it.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < till
-      end
-      session = Profiler.start(mode: :cpu, interval: 500)
-      worker = proc do |name|
-        Thread.new do
-          Thread.current.name = name
-          burn(0.05)
-          Thread.stop
-          burn(0.05)
-        end
-      end
-      ended, killed, short = worker["a worker with a long näme"], worker["a killed thread's long name"], worker["short"]
-      named = Thread.new { burn(0.02) }
-      named.name = "named from outside, after its start"
-      sleep 0.01 until [ended, killed, short].all?(&:stop?)
-      first = session.rotate
-      killed.kill.join
-      [ended, short].each { |it| it.run; it.join }
-      named.join
-      names = ->(profile) { profile.by(:thread, limit: 0).map { |it| it[:value][/(.*) \\(/, 1] } - ["main"] }
-      both = Profiler::Profile.merge(first, session.stop)
-      puts names[both].sort
-    RUBY
+    result = ruby_child("spec/programs/own_threads/names.rb")
     expect([result.out.lines(chomp: true), result.err]).to eq [
       ["a killed thread's long name", "a worker with a long näme", "named from outside, after its start", "short"], ""
     ]

@@ -25,31 +25,7 @@ RSpec.describe "Profiler::Session" do
   end
 
   it "keeps the markers of the threads that it profiles" do
-    expect(run_json(<<~RUBY)).to match(
-      all = Profiler.start
-      mine = Profiler.start(threads: :current)
-      value = Profiler.marker("import") { sleep 0.02; 7 }
-      Thread.new { Thread.current.name = "other"; Profiler.marker(:elsewhere) { } }.join
-      Profiler.marker("moment")
-      begin
-        Profiler.marker("raising") { raise "x" }
-      rescue RuntimeError
-        begun = nil
-        late = Profiler.marker("half") { sleep 0.02; begun = now; Profiler.start.tap { sleep 0.01 } }
-        lasted = now - begun # what lies before the session is 20 ms more
-      end
-      refused = error { Profiler.marker(1) }
-      profile = all.stop
-      import = profile.markers.first
-      require "tmpdir"
-      print_json(
-        value: value, refused: refused,
-        all: profile.markers.map { |it| [it.name, it.thread_name, it.duration.positive?] },
-        mine: mine.stop.markers.map(&:name), late: late.stop.markers.map { |it| [it.name, it.duration.between?(10_000_000, lasted)] },
-        duration: import.duration, age: Time.now - import.started_at, report: profile.report[/half 1 time/],
-        same_from_file: Dir.mktmpdir { |box| Profiler::Profile.load(profile.save("\#{box}/a.pb.gz")).markers == profile.markers }
-      )
-    RUBY
+    expect(program_json("session/markers")).to match(
       value: 7, refused: "ArgumentError: 1 is not the name of a marker (allowed: a String or a Symbol)",
       all: [["import", "main", true], ["elsewhere", "other", true], ["moment", "main", false], ["raising", "main", true], ["half", "main", true]],
       mine: %w[import moment raising half], late: [["half", true]],
@@ -119,24 +95,7 @@ RSpec.describe "Profiler::Session" do
 
   it "pauses, resumes and takes snapshots" do
     inspected = %w[paused running over].map { |state| "#<Profiler::Session #{state}>" }
-    expect(run_json(<<~RUBY)).to match(paused: [true, false], running: [true, true], inspected: inspected, so_far: [true, false, true], whole: [true, false, true])
-      def first = burn(150)
-      def second = burn(150)
-      def third = burn(150)
-      has = ->(profile) { %w[first second third].map { |it| samples_in(profile, "Object#\#{it}").any? } }
-      session = Profiler.start
-      first
-      session.pause.pause
-      states = [[session.paused?, session.running?, session.inspect]]
-      second
-      session.resume.resume
-      states << [session.paused?, session.running?, session.inspect]
-      third
-      so_far = has.(session.snapshot)
-      whole = has.(session.stop)
-      paused, running, inspected = states.transpose
-      print_json(paused: paused, running: running, inspected: inspected + [session.inspect], so_far: so_far, whole: whole)
-    RUBY
+    expect(program_json("session/pauses")).to match(paused: [true, false], running: [true, true], inspected: inspected, so_far: [true, false, true], whole: [true, false, true])
   end
 
   it "returns the same profile when stopped again" do
@@ -173,20 +132,9 @@ RSpec.describe "Profiler::Session" do
   it "starts on many threads at once, even if the VM switches threads meanwhile" do
     # A start asks once for a constant that this Ruby may not have, for others, and for methods of Thread.
     result = ruby_child("-e", <<~RUBY, timeout: 60)
-      def RubyVM.const_missing(name)
-        sleep 0.2
-        super
-      end
-
-      def Object.const_get(*)
-        sleep 0.05
-        super
-      end
-
-      def Thread.instance_method(*)
-        sleep 0.05
-        super
-      end
+      def RubyVM.const_missing(name) = sleep(0.2).then { super(name) }
+      def Object.const_get(*names) = sleep(0.05).then { super(*names) }
+      def Thread.instance_method(name) = sleep(0.05).then { super(name) }
       require "profiler"
       threads = Array.new(4) { Thread.new { Profiler.run(threads: :current) { :done } } }
       p threads.map { |thread| thread.value.class }.uniq

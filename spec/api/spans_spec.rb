@@ -3,25 +3,7 @@
 RSpec.describe "Spans of OpenTelemetry" do
   include_context "with a program"
 
-  stand_in = File.expand_path("../support/open_telemetry.rb", __dir__)
-
-  let(:prelude) { <<~RUBY }
-    require "tmpdir"
-    require #{stand_in.dump}
-    def in_span(...) = OpenTelemetry.in_span(...)
-    def contexts = OpenTelemetry::Context
-    # The ids of a span as samples have them: its trace, itself, and its root if that is another one.
-    def ids(span, root = nil) = { "trace_id" => span.context.hex_trace_id, "span_id" => span.context.hex_span_id, "root_span_id" => root&.context&.hex_span_id }.compact
-    # Milliseconds of CPU time by ids.
-    def by_ids(profile) = profile.samples.group_by { |it| it.labels.slice("trace_id", "span_id", "root_span_id") }.transform_values { |it| it.sum(&:cpu) / 1e6 }
-    # The ids that a sample taken now would have.
-      def seen
-      wait_for do
-        taken = Profiler.run(spans: true) { burn(8) }.samples.select { |it| it.count.positive? }
-        taken.map { |it| it.labels.slice("trace_id", "span_id", "root_span_id") }.uniq.then { |it| it if it.any? }
-      end
-    end
-  RUBY
+  let(:prelude) { require_program("spans/stand_in") }
 
   it "are on the samples taken in them, with the one by which the process entered the trace", :timed do
     rows = run_json(<<~RUBY)
@@ -45,29 +27,7 @@ RSpec.describe "Spans of OpenTelemetry" do
   end
 
   it "follow the fiber, and are neither begun nor ended by labels" do
-    expect(run_json(<<~RUBY)).to all(be(true))
-      Profiler.run(spans: true) {} # spans are followed from here on
-      checks = []
-      in_span do |span|
-        checks << (seen == [ids(span)])
-        Profiler.label(a: 1) { checks << (seen == [ids(span)]) }
-        Fiber.new { checks << (seen == [{}]) }.resume
-        other = Fiber.new { in_span { |it| Fiber.yield(it); checks << (seen == [ids(it)]) } }
-        checks << (other.resume != span) << (seen == [ids(span)])
-        other.resume
-        checks << (seen == [ids(span)])
-        Thread.new { checks << (seen == [{}]) }.join
-        token = nil
-        inner = OpenTelemetry.span
-        Profiler.label(a: 1) { token = contexts.attach(contexts.new(inner)) } # it outlasts the block
-        checks << (seen == [ids(inner, span)])
-        Profiler.label(a: 1) { contexts.detach(token) }
-        checks << (seen == [ids(span)])
-        contexts.clear
-        checks << (seen == [{}])
-      end
-      print_json(checks << (seen == [{}]))
-    RUBY
+    expect(program_json("spans/contexts")).to all(be(true))
   end
 
   it "are not recorded if they are not sampled, belong to another process, or are malformed" do

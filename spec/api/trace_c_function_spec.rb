@@ -4,25 +4,7 @@ RSpec.describe "Profiler.trace of a C function" do
   include_context "with a program"
 
   it "counts only its own calls, with callers, results, exceptions and durations" do
-    report = JSON.parse(run(<<~'RUBY'), symbolize_names: true)
-      class Names < Array; end
-      def pop_all(queue) = 30.times { queue.pop }
-      trace = Profiler.trace("Array#join", max_overhead: 1) do
-        20.times { [1].join("C"); [1].inspect; Names.new([1]).join("C") }
-        5.times { [1].join(5) rescue nil }
-        send(:eval, "[1].join('C')")
-      end
-      queue = Queue.new
-      30.times { queue << nil }
-      popped = Profiler.trace("Thread::Queue#pop", max_overhead: 1) { pop_all(queue) }
-      slept = Profiler.trace("Kernel#sleep", max_overhead: 1) { 3.times { sleep 0.02 }; Fiber.new { sleep 0.02 }.resume; Thread.new { sleep 0.02 }.join }
-      nothing = Profiler.trace("NilClass#to_s", max_overhead: 1) { 7.times { nil.to_s } }
-      class Array; alias packed join; end
-      aliased = Profiler.trace(Array.instance_method(:packed), max_overhead: 1) { [1].join("C"); [1].packed("C") }
-      switched = Profiler.trace("Fiber#resume", max_overhead: 1) { fiber = Fiber.new { Fiber.yield; 5 }; 2.times { fiber.resume } }
-      print_json(pack: trace.to_h, popped: popped.to_h, slept: slept.to_h, nothing: nothing.calls, aliased: aliased.calls, switched: switched.to_h.slice(:finished, :results),
-                 text: slept.to_s, left: ObjectSpace.each_object(TracePoint).count(&:enabled?))
-    RUBY
+    report = program_json("trace/c_functions")
     expect(report[:pack]).to include(calls: 46, finished: 46, raised: 5, results: [["String", 41]], exceptions: [["TypeError", 5]], other_functions: be > 100, ended: nil)
     expect(report[:popped]).to include(finished: 30, raised: 0, results: [["NilClass", 30]])
     expect(report[:popped][:callers].map(&:first)).to eq(["Object#pop_all"])

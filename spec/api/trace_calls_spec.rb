@@ -7,21 +7,7 @@ RSpec.describe "Profiler.trace with calls: true" do
   include_context "with a program"
   include_context "with a box"
 
-  prelude = <<~'RUBY'
-    class Order
-      def save(number) = total(number) + total(number)
-      def total(number) = [number, 1].rotate.size
-      def deep(number) = number.zero? ? 0 : 1 + deep(number - 1)
-      def wait = Thread.pass.then { sleep 0.001; total(1) }
-      def raising(number)
-        raising(number - 1) if number.positive?
-        raise IOError, "deep"
-      end
-    end
-    def calls_of(name, **options, &block) = Profiler.trace(name, max_overhead: 1, calls: true, **options, &block)
-    def counts(trace) = trace.functions.to_h { |function| [function.name, function.calls] }
-  RUBY
-  let(:prelude) { prelude }
+  let(:prelude) { require_program("trace/calls") }
 
   it "counts the calls and blocks of methods of all kinds as these do, and all of the time" do
     report = program_json("trace/inside", timeout: 60)
@@ -103,29 +89,7 @@ RSpec.describe "Profiler.trace with calls: true" do
   end
 
   it "stays balanced when threads are killed or get an exception at any instant" do
-    report = JSON.parse(run(<<~'RUBY', timeout: 120))
-      class Order
-        def busy(number)
-          CALLS[Thread.current] += 1
-          number.zero? ? loop { [3, 1].each { |value| total(value) } } : busy(number - 1)
-        ensure
-          total(1)
-        end
-      end
-      CALLS = Hash.new(0)
-      trace = calls_of("Order#busy")
-      300.times do |round|
-        thread = Thread.new { Order.new.busy(round % 5) }
-        thread.report_on_exception = false
-        sleep(rand / 2_000)
-        round.odd? ? thread.kill : thread.raise(IOError)
-        thread.join rescue nil
-      end
-      result = trace.stop.to_h
-      busy = result[:functions].find { |function| function[:name] == "Order#busy" }
-      print_json([result.slice(:calls, :finished, :unpaired, :too_deep, :unfollowed, :ended), busy[:calls], CALLS.values.sum,
-                  result[:functions].sum { |function| function[:self_ns] } - busy[:total_ns], ObjectSpace.each_object(TracePoint).count(&:enabled?)])
-    RUBY
+    report = JSON.parse(run_program("trace/killed", timeout: 120))
     result, busy, seen, left, hooks = report
     expect(result).to include("calls" => busy, "finished" => busy, "unpaired" => 0, "too_deep" => 0, "unfollowed" => 0, "ended" => nil)
     expect(busy).to be_between(seen, seen + 300) # a call can end before its first line
@@ -133,33 +97,7 @@ RSpec.describe "Profiler.trace with calls: true" do
   end
 
   it "survives garbage collection, redefinition, forks, a deep stack, many fibers and another trace" do
-    report = JSON.parse(run(<<~'RUBY', timeout: 240))
-      order = Order.new
-      trace = calls_of("Order#save")
-      other = calls_of("Order#total")
-      GC.stress = true
-      20.times { |number| eval("class Order; def m#{number}(x) = x.to_s; end"); order.singleton_class.class_eval { define_method(:total) { |x| Order.new.send("m#{number}", x); super(x) } }; order.save(number) }
-      GC.stress = false
-      3.times { GC.start; GC.compact if GC.respond_to?(:compact) }
-      Class.new(Order) { def total(number) = super }.new.save(1)
-      GC.start
-      child = in_fork { order.save(1); [trace.running?, counts(trace)["Order#save"]] }
-      first = counts(trace.stop).slice("Order#save", "Order#m3", "Order#total")
-      second = counts(other.stop)
-      class Order
-        def swap(number)
-          return 1 if number.zero?
-          Order.class_eval("def swap(number) = number.zero? ? total(1) : swap(number - 1)")
-          swap(number)
-        end
-      end
-      swapped = calls_of("Order#swap") { order.swap(5) }
-      endless = calls_of("Order#save") { def order.total(number) = (@depth ||= 0; @depth += 1; total(number)); begin; order.save(1); rescue SystemStackError; 0; end }
-      fibers = Array.new(300) { Fiber.new { Order.new.tap { |it| it.define_singleton_method(:total) { |n| Fiber.yield; n } }.save(1) } }
-      many = calls_of("Order#save") { fibers.each(&:resume); 2.times { fibers.each(&:resume) } }
-      print_json([first, child, second["Order#total"], counts(swapped).slice("Order#swap", "Order#total"), swapped.to_h[:unpaired],
-                  endless.functions.sum(&:calls) > 1_000, counts(many).slice("Order#save"), many.to_h.values_at(:calls, :finished, :unfollowed)])
-    RUBY
+    report = JSON.parse(run_program("trace/survival", timeout: 240))
     expect(report).to match([{ "Order#save" => 21, "Order#m3" => 2, "Order#total" => 42 }, [false, 21], 42, { "Order#swap" => 7, "Order#total" => 1 }, 0, true,
                              { "Order#save" => 256 }, [300, 300, 44]])
   end

@@ -4,28 +4,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   include_context "with a program"
   include_context "with a box"
 
-  prelude = <<~'RUBY'
-    class Hostile < BasicObject
-      def method_missing(name, *) = ::Kernel.abort("called #{name}")
-      def respond_to_missing?(*) = ::Kernel.abort("asked")
-    end
-    class Liar < String
-      %i[bytesize byteslice inspect to_s to_str encoding == size length dup].each { |name| define_method(name) { |*| abort "called #{name}" } }
-    end
-    class Order
-      def save(id, note: nil, password: nil, more: nil) = more == :raise ? raise(IOError, "no") : [id, note]
-      def slow(seconds) = sleep(seconds)
-      def any(*, value, **, &block) = value
-      def outer(number) = inner(number)
-      def inner(number) = number.odd? ? raise(ArgumentError, "odd") : number
-    end
-    # The lines without their time.
-    def lines(name = "Order#save", **options, &block)
-      Profiler.trace(name, max_overhead: 1, **options, &block).log.map { |line| line.sub(/\A\d\d:\d\d:\d\d\.\d\d\d  /, "") }
-    end
-    order = Order.new
-  RUBY
-  let(:prelude) { prelude }
+  let(:prelude) { require_program("trace/log") }
 
   def report_of(code) = JSON.parse(run(code), symbolize_names: true)
 
@@ -71,36 +50,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "shows instance variables of whatever the method is called on, and calls nothing of it" do
-    lines, errors = report_of(<<~'RUBY')
-      class Order
-        def initialize(state) = @state = state
-        def close(state) = @state = state
-        def fail_with(state) = (@state = state; raise IOError)
-        def self.tally(total) = @total = total
-        attr_writer :other
-        def other = abort("called")
-        def instance_variable_get(*) = abort("called")
-        alias instance_variable_defined? instance_variable_get
-        def self.const_missing(name) = abort("called #{name}")
-      end
-      class Hostile
-        def initialize(state) = @state = state
-        def work = nil
-      end
-      class Integer; def thing = self; end
-      class Struct; def thing = self; end
-      closed = Order.new("new")
-      closed.other = Hostile.new(1)
-      all = lines("Order#close", show: %w[@state @other @gone @état]) { closed.close(Liar.new("done")) }
-      all += lines("Order#fail_with", show: [:@state], args: true) { closed.fail_with({ password: "hidden", a: ["x" * 100, 2] }) rescue nil }
-      all += lines("Order.tally", show: %w[@total result]) { Order.tally(7) }
-      all += lines("Hostile#work", show: %w[@state]) { Hostile.new(:ready).work }
-      all += lines("Integer#thing", show: %w[@state]) { 1.thing; (1 << 80).thing }
-      all += lines("Struct#thing", show: %w[@state]) { Struct.new(:state).new(1).thing.freeze.thing }
-      all += lines("Order#close", show: %w[@state], when: "@state == 2 and @gone == nil and not @gone") { closed.close(1); closed.close(2) }
-      print_json([all, %W[@password @api_key @@count @ @1 $stdout a-b @a.b \xFF].map { |name| error { Profiler.trace("Order#close", show: [name]) { 1 } } } +
-                       [error { Profiler.trace("Order#*", show: ["@"]) { 1 } }, ObjectSpace.each_object(TracePoint).count(&:enabled?)]])
-    RUBY
+    lines, errors = program_json("trace/instance_variables")
     text = "\\[\"#{"x" * 60}\" \\(100 bytes\\), 2\\]"
     expect(lines).to match([/  Order#close with @state: "done", @other: Hostile, @gone: undefined, @état: undefined returned Liar, from /,
                             /  Order#fail_with\(state: Hash\(2\)\) with @state: \{:password => \[hidden\], :a => #{text}\} raised IOError, from /,
@@ -159,7 +109,6 @@ RSpec.describe "Profiler.trace with a log of calls" do
           words = "a" * sum
           words.size
         end
-
         def short(number) = number
         def long = 1_000.times { |number|
           number.to_s
@@ -178,7 +127,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
       [5, "sum += row", "sum = 3"], [6, "sleep 0.02 if row == 2", nil], [8, "words = \"a\" * sum", "words = String(3 bytes)"], [9, "words.size", nil]
     ]
     expect(steps[5][1]).to match(/\A(2\d|[3-9]\d)(\.\d+)? ms\z/)
-    expect(report.join("\n")).to match(/after these 100 lines, by line:\n +14 +#{time}  number\.to_s +\d+ times more$/)
+    expect(report.join("\n")).to match(/after these 100 lines, by line:\n +13 +#{time}  number\.to_s +\d+ times more$/)
     expect(report.last).to eq "ArgumentError: Cart#short is written on one line, so there are no lines to follow"
   end
 

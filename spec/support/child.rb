@@ -71,6 +71,11 @@ module Child
     end
   end
 
+  # Returns the statement that loads a file of spec/programs, for a program that is given as text.
+  def require_program(name)
+    "require #{File.join(ROOT, "spec/programs/#{name}.rb").dump}"
+  end
+
   # Waits until the block is true, for up to +seconds+.
   def wait_until(seconds = 20)
     till = monotonic + seconds

@@ -2,53 +2,11 @@
 
 require "json"
 
-# A program under test: a child that has the profiler, and the methods below.
+# A program under test: a child that has the profiler, and the methods of spec/programs/helpers.rb. A short program is given as text.
+# A longer one has a file in spec/programs, and requires the helpers itself.
 RSpec.shared_context "with a program" do
-  methods = <<~'RUBY'
-    require "json"
-    require "profiler"
-    # Uses CPU time.
-    def burn(milliseconds = 60)
-      till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) + milliseconds
-      10.times { |number| number.to_s } while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :millisecond) < till
-    end
-    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
-    # Runs for a while, whatever else does.
-    def spin(milliseconds)
-      till = now + (milliseconds * 1_000_000)
-      20.times { |number| number.to_s } while now < till
-    end
-    # CPU time of this thread in ns; and what a block takes of it.
-    def cpu_now = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
-    def cpu_of(before = cpu_now) = yield.then { cpu_now - before }
-    # Burns CPU time in pieces: if the machine stands still, that counts as CPU time of one piece, and the others still run.
-    def burn_in_pieces(milliseconds) = (milliseconds / 20).times { burn(20) }
-    # Waits until the block is true, not for ever.
-    def wait_for(till = now + 20_000_000_000)
-      sleep 0.01 until (value = yield) || now > till
-      value
-    end
-    # "Class: message" of what the block raises, or "none".
-    def error = yield.then { "none" } rescue "#{$!.class}: #{$!.message}"
-    # The samples of a method, and of all that it calls.
-    def samples_in(profile, name) = profile.samples.select { |row| row.frames.any? { |frame| name === frame.name } }
-    # The number of allocated objects of a class.
-    def objects_of(profile, name) = profile.samples.select { |row| row.labels["class"] == name }.sum(&:alloc_objects)
-    # Waits until no session runs: that of watched requests ends after a second without one. Returns the number that still do.
-    def open_sessions
-      wait_for { !Profiler.running? }
-      ObjectSpace.each_object(Profiler::Session).count(&:running?)
-    end
-    # The value of the block in a child.
-    def in_fork
-      reader, writer = IO.pipe
-      pid = fork { writer << JSON.generate(yield); exit!(0) }
-      writer.close
-      JSON.parse(reader.read).tap { Process.wait(pid) }
-    end
-    # The result of a program.
-    def print_json(values) = puts(JSON.generate(values))
-  RUBY
+  # Without its first comment, which would also freeze the literals of the program.
+  helpers = File.read(File.join(Child::ROOT, "spec/programs/helpers.rb")).delete_prefix("# frozen_string_literal: true\n")
 
   # A spec can +let(:prelude)+ for what its programs have in common.
   #
@@ -56,10 +14,7 @@ RSpec.shared_context "with a program" do
   # @param err [#matches?] what it prints on stderr
   # @return [String] what it prints
   define_method(:run) do |code, child: :ruby_child, err: eq(""), **options|
-    result = public_send(child, "-e", "#{methods}#{prelude}\n#{code}", **options)
-    expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 4_000]}"
-    expect(result.err).to err
-    result.out
+    output_of(public_send(child, "-e", "#{helpers}#{prelude}\n#{code}", **options), err)
   end
 
   # Runs a program that ends with +print_json+.
@@ -69,14 +24,30 @@ RSpec.shared_context "with a program" do
     JSON.parse(run(code, **options), symbolize_names: true)
   end
 
-  # Runs a program of spec/programs that prints JSON.
+  # Runs a program of spec/programs.
+  #
+  #   run_program("rotation/parts", "500", env: { "SEED" => "1" })
+  #
+  # @param err [#matches?] what it prints on stderr
+  # @return [String] what it prints
+  def run_program(name, *arguments, err: eq(""), **options)
+    output_of(ruby_child("spec/programs/#{name}.rb", *arguments, **options), err)
+  end
+
+  # Runs a program of spec/programs that ends with +print_json+.
   #
   # @return [Object] see {#run_json}
   def program_json(name, *arguments, **options)
-    result = ruby_child("spec/programs/#{name}.rb", *arguments, **options)
-    expect(result.status).to be_success, result.err
-    JSON.parse(result.out, symbolize_names: true)
+    JSON.parse(run_program(name, *arguments, **options), symbolize_names: true)
   end
 
   let(:prelude) { "" }
+
+  private
+
+  def output_of(result, err)
+    expect(result.status).to be_success, "#{result.status}\n#{result.err[0, 4_000]}"
+    expect(result.err).to err
+    result.out
+  end
 end
