@@ -94,10 +94,10 @@ RSpec.describe "Profiler.trace and the values of a call" do
   it "names the nearest line of the app, if a library calls" do
     lines = report_of(<<~'RUBY')
       require "delegate"
-      trace = Profiler.trace("Shop#call", args: true) { SimpleDelegator.new(Shop.new).call(1); Shop.new.call(1) }
+      trace = Profiler.trace("Shop#call", args: true) { SimpleDelegator.new(Shop.new).call(1); Profiler::Middleware.new(Shop.new).call({}); Shop.new.call(1) }
       print_json(trace.log.map { |line| line[/, from (.*)/, 1].gsub(/:\d+/, "") })
     RUBY
-    expect(lines).to match([%r{\A(\S+) via /\S+/delegate\.rb\z}, %r{\A\S+\z}])
+    expect(lines).to match([%r{\A(\S+) via /\S+/delegate\.rb\z}, %r{\A\S+ via /\S+/profiler/middleware\.rb\z}, %r{\A\S+\z}])
     expect(lines.last).to eq(lines.first[/\S+/])
   end
 end

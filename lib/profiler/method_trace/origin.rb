@@ -18,7 +18,7 @@ module Profiler
         gems = defined?(Gem) ? Gem.path : []
         libraries = RbConfig::CONFIG.values_at("rubylibdir", "rubyarchdir", "sitedir", "vendordir", "bindir")
         @gems = directories(gems)
-        @libraries = [*@gems, *directories(libraries), "<internal:"]
+        @libraries = [*@gems, *directories(libraries), File.join(File.dirname(__dir__), ""), "<internal:"]
       end
 
       # Is called within a hook of the traced method.
