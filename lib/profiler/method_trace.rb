@@ -231,7 +231,7 @@ module Profiler
     def log(most = 1_000) = @log ? @log.take(most) : []
 
     # @api private
-    # @return [Array<String>] names in the condition that must be labels, as the method has no such argument
+    # @return [Array<String>] names that must be labels, as the method has no such argument
     def labels = @log ? @log.labels : []
 
     # Returns everything that the trace knows so far. Times are nanoseconds.

@@ -20,12 +20,21 @@ RSpec.describe "profiler trace" do
 
   it "prints a line for each call that a condition lets through, while it runs" do
     live("#{order} ready; Thread.new { Profiler.label(user: 7) { loop { order.save(1); order.save(:other); sleep 0.005 } } }; wait_for_end") do |pid|
-      result = profiler_of("trace", "--args", "--show", "number", "--when", "number == 1 and user == 7 and usr != 7", "--limit", "2", pid.to_s, "Order#save")
-      expect(result.err).to eq "profiler: tracing Order#save\nprofiler: user, usr: no argument of the method, so taken as labels\n"
+      result = profiler_of("trace", "--args", "--show", "number,shop", "--when", "number == 1 and user == 7 and usr != 7", "--limit", "2", pid.to_s, "Order#save")
+      expect(result.err).to eq "profiler: tracing Order#save\nprofiler: user, usr, shop: no argument of the method, so taken as labels\n"
       expect(result.out.lines.first(2)).to all(match(/\A\d\d:\d\d:\d\d\.\d{3}  \d\S* .s.*  Order#save\(number: 1\) returned String, from -e:\d+\n/))
       expect(result.out).to match(/^Order#save: \d+ calls in .*it reached its limit of calls/m)
       json = JSON.parse(profiler_of("trace", "--lines", "--limit", "1", "--when", "ms >= 0", "--json", pid.to_s, "Order#save").out)
       expect(json["log"]).to match([/  Order#save returned String, from/, /\A +\d+ +\S+ .s\z/])
+    end
+  end
+
+  it "says that an inherited method has calls on other classes, too" do
+    live("#{order} class Special < Order; end; special = Special.new; ready; Thread.new { loop { order.save(1); special.save(2); sleep 0.005 } }; wait_for_end") do |pid|
+      result = profiler_of("trace", "--args", "--show", "number", "--when", "self == 'Special'", "--limit", "2", pid.to_s, "::Special#save")
+      expect(result.err).to eq "profiler: tracing Order#save\nprofiler: the method is that of Order, so calls on other classes than Special count, too " \
+                               "(--when \"self == 'Special'\" prints those on Special)\n"
+      expect(result.out.lines.first(3)).to match([/Order#save\(number: 2\)/, /Order#save\(number: 2\)/, /\AOrder#save: \d+ calls/])
     end
   end
 

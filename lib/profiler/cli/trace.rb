@@ -124,7 +124,7 @@ module Profiler
       def trace(client, method)
         until_a_signal do |signal|
           begun, = client.ask({ do: "trace", method: method, **form, **@options })
-          announce(begun) if @output || !json?
+          announce(begun, method) if @output || !json?
           @seen = Seen.new(client, begun["trace"], form)
           wait(client, signal) or put(*@seen.result)
         end
@@ -147,8 +147,13 @@ module Profiler
         true
       end
 
-      def announce(begun)
-        CLI.complain("tracing #{Control::Client.harmless(begun["name"].to_s)}#{" until Ctrl-C" unless @seconds || @options[:limit]}")
+      def announce(begun, method)
+        name = begun["name"].to_s
+        CLI.complain("tracing #{Control::Client.harmless(name)}#{" until Ctrl-C" unless @seconds || @options[:limit]}")
+        asked, owner = [method.delete_prefix("::"), name].map { |text| text[/\A(.*)[#.]/, 1].to_s }
+        if asked != owner
+          CLI.complain("#{Control::Client.harmless("the method is that of #{owner}, so calls on other classes than #{asked} count, too")} (--when \"self == '#{asked}'\" prints those on #{asked})")
+        end
         labels = Array(begun["labels"]).grep(String)
         return if labels.empty?
 

@@ -24,7 +24,7 @@ module Profiler
       #
       # @param request [Hash] +method+, and any of the options of {Profiler.trace}; +json+, +callgrind+, +columns+ and +rows+ are for {#farewell}
       # @param connection [Integer]
-      # @return [Hash] the number of the trace, the name of the method, and the labels that its condition asks for
+      # @return [Hash] the number of the trace, the name of the method, and the labels that its options name
       # @raise [ArgumentError, Error]
       def begin(request, connection)
         raise ArgumentError, "#{MAX_TRACES} methods are traced already, which is the most" if @running.size >= MAX_TRACES

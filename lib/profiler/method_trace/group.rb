@@ -78,7 +78,7 @@ module Profiler
       def log(most = 1_000) = @traces.first.log(most)
 
       # @api private
-      # @return [Array<String>] names in the condition that are an argument of none of the methods
+      # @return [Array<String>] names that are an argument of none of the methods
       def labels = @traces.map(&:labels).inject(:&)
 
       # Returns what each trace knows: +methods+ has the {MethodTrace#to_h} of each without its +log+, which they share, and

@@ -90,10 +90,12 @@ module Profiler
         @tracer._keep_finished
       end
 
-      # @return [Array<String>] the names in the condition that are neither facts nor arguments: labels
+      # @return [Array<String>] the names that are neither facts nor arguments: labels. With the lines of a call, those that are shown may
+      #   be local variables as well
       def labels
         known = [*@target.arguments, Path::SELF, RESULT]
-        @paths.reject { |_name, path| known.include?(path.root) }.keys - Facts::NAMES
+        asked = @paths.reject { |_name, path| known.include?(path.root) }.keys - Facts::NAMES
+        @with_steps ? asked : asked | @others.map(&:text)
       end
 
       # Enables the TracePoints of the log. The VM runs hooks of the same method newest first: that of the trace, which measures,
