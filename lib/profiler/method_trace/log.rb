@@ -35,13 +35,11 @@ module Profiler
       MAX_LINES_PER_SECOND = 100
       # The name by which the content of a result is requested.
       RESULT = "result"
-      # The names that can be requested.
-      NAME = /\A@?[[:alpha:]_][[:word:]]*(?:#{Path::STEP.source})*\z/.freeze
       # A call that has begun: its arguments as text, those that the condition asks for by name, and the lines that it ran.
       Begun = Struct.new(:arguments, :asked, :steps)
       # The largest file whose lines are shown, in bytes.
       LARGEST = 1 << 22
-      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :NAME, :Begun, :LARGEST
+      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :Begun, :LARGEST
 
       # The options that a log has, with their defaults.
       DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false, save: false }.freeze
@@ -152,7 +150,7 @@ module Profiler
         end
 
         names = show.map(&:to_s)
-        wrong = names.find { |name| !name.valid_encoding? || !name.encoding.ascii_compatible? || !NAME.match?(name) }
+        wrong = names.find { |name| !name.valid_encoding? || !name.encoding.ascii_compatible? || !Path::NAME.match?(name) }
         return names unless wrong
 
         raise ArgumentError, "show: #{AnyObject.text(wrong)} is not a name (allowed: of arguments, variables and labels such as id, of instance variables such as @id, parts of these such as id[0], self, and #{RESULT})"

@@ -12,6 +12,8 @@ module Profiler
     class Path
       STEP = /\[[^\[\]]+\]|\.@[[:alpha:]_][[:word:]]*/.freeze
       FORM = /\A(?<root>@?[[:alpha:]_][[:word:].]*?)(?<steps>(?:#{STEP.source})*)\z/.freeze
+      # The names that can be requested.
+      NAME = /\A@?[[:alpha:]_][[:word:]]*(?:#{STEP.source})*\z/.freeze
       # The name of the object that the method is called on.
       SELF = "self"
       # The largest number of elements of a Hash among which a key is searched.
