@@ -16,27 +16,7 @@ RSpec.describe "A profiled request that forks" do
   let(:prelude) { 'REQUEST = { "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => "profile=cpu" }.freeze' }
 
   def served(way)
-    run_json(<<~RUBY, env: env)
-      def own = burn(80)
-      def childs = burn(80)
-      way = -> { #{way} }
-      app = Profiler::Middleware.new(->(env) { own; way.(); own; [200, {}, [Process.pid.to_s]] }, out: #{in_box("out").inspect})
-      sole = Process.pid
-      get = -> { app.call(REQUEST.dup) }
-      get.()
-      unless Process.pid == sole # the child serves as well, by itself
-        served = get.()[0] == 200
-        Process.waitall # its own child writes a file too
-        exit!(served)
-      end
-      Process.waitall
-      get.() # nothing of the first is left
-      exit! unless Process.pid == sole
-      Process.waitall
-      profiles = Dir["#{in_box("out")}/*"].map { |file| Profiler::Profile.load(file) }
-      ms = ->(rows) { rows.sum(&:cpu) / 1_000_000 }
-      print_json(profiles.map { |it| samples_in(it, "Object#childs").then { |rows| { parent: it.meta[:pid] == sole, childs: ms.(rows), own: ms.(it.samples) - ms.(rows) } } })
-    RUBY
+    program_json("rack/children", env: env.merge("WAY" => way, "OUT" => in_box("out")))
   end
 
   ways.each do |name, way|

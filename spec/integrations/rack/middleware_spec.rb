@@ -7,23 +7,7 @@ RSpec.describe "Profiler::Middleware" do
   include_context "with a program"
   include_context "with a box"
 
-  let(:prelude) { <<~'RUBY' }
-    ENV["RACK_ENV"] = "development" unless ENV["RACK_ENV"]
-    $used = 0 # CPU time in the shop by its own clock
-    def account(milliseconds) = $used += cpu_of { burn(milliseconds) }
-    class Shop
-      def self.serve = account(15)
-      def self.send_part = account(15)
-      def self.tidy = account(15)
-    end
-    APP = ->(env) { Shop.serve; [200, { "a" => "b" }.freeze, ["x"]] }
-    RESULTS, USED = [], [] # and what was used when a result came
-    def middleware(app = APP, **options) = Profiler::Middleware.new(app, out: ->(it) { RESULTS << it; USED << $used }, **options)
-    def get(app, query = "", **env) = app.call({ "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
-    def names(result) = result.profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/Shop/).sort
-    # How much more the first result has than the shop had used by then, in milliseconds.
-    def more_ms = (RESULTS.first.profile.samples.sum(&:cpu) - USED.first) / 1e6
-  RUBY
+  let(:prelude) { require_program("rack/shop") }
 
   it "profiles a request with the parameter or header, and adds only the profile's name to the response" do
     requests = run_json(<<~RUBY)
@@ -63,24 +47,7 @@ RSpec.describe "Profiler::Middleware" do
 
   # Rack 2 lets headers be all that yields pairs.
   it "takes headers of any kind, and leaves them as they are" do
-    kept = run_json(<<~'RUBY')
-      class Pairs
-        def each = ([["a", "b"], ["set-cookie", "c"]].each { |name, value| yield name, value }; self)
-      end
-      kinds = { hash: { "a" => "b" }.freeze, pairs: [["a", "b"], ["a", "c"]].freeze, each: Pairs.new, none: nil }
-      answers = kinds.transform_values do |headers|
-        app = ->(env) { Shop.serve; [200, headers, env["QUERY_STRING"].empty? ? [] : ["x"].each] }
-        ["profile=cpu", "profile=cpu;interval=3"].map do |query|
-          got = get(middleware(app), query)[1]
-          pairs = got.is_a?(Array) || got.is_a?(Hash) ? got.to_a : got.class.name
-          pairs.map { |name, value| name.start_with?("x-profiler") ? name : [name, value] }
-        end + [get(middleware(app, sample_rate: 0.0), "").fetch(1).equal?(headers)]
-      end
-      hijacked = get(middleware(->(_env) { [200, [["rack.hijack", ->(io) { io << "hijacked" }]], []] }), "profile=cpu")[1]
-      io = +""
-      hijacked.find { |name, _| name == "rack.hijack" }[1].call(io)
-      print_json([answers, io])
-    RUBY
+    kept = program_json("rack/headers")
     added = ->(pairs) { [[*pairs, "x-profiler-result"], [*pairs, "x-profiler-refused"], true] }
     expect(kept[0]).to eq(hash: added[[%w[a b]]], pairs: added[[%w[a b], %w[a c]]], each: added[[%w[a b], %w[set-cookie c]]], none: added[[]])
     expect(kept[1]).to eq("hijacked")
@@ -138,27 +105,7 @@ RSpec.describe "Profiler::Middleware" do
   end
 
   it "profiles a body to its end, and leaves it as the app created it" do
-    expect(run_json(<<~RUBY)).to match(
-      body = Class.new do
-        def each = %w[a b].each { |it| Shop.send_part; yield it }
-        def to_path = "/a"
-        def close = Shop.tidy
-      end
-      app = middleware(->(env) { Shop.serve; [200, {}, body.new] })
-      response = get(app, "profile=cpu")
-      answers = %i[each to_path to_ary call close].select { |it| response[2].respond_to?(it) }
-      burn(50) # of the server
-      parts = []
-      response[2].each { |it| parts << it }
-      open = RESULTS.size
-      response[2].close
-      burn(50)
-      path = response[2].to_path
-      response[2].close
-      result = RESULTS.first
-      print_json(answers: answers, parts: parts, open: open, names: names(result), more_ms: more_ms, path: path,
-                 closed: RESULTS.size)
-    RUBY
+    expect(program_json("rack/bodies")).to match(
       answers: %w[each to_path close], parts: %w[a b], open: 0, names: %w[Shop.send_part Shop.serve Shop.tidy],
       more_ms: be_between(-1, 30), path: "/a", closed: 1
     )

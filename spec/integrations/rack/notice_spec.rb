@@ -7,25 +7,7 @@ RSpec.describe "A response with a requested profile, in development" do
   include_context "with a box"
   include Tools
 
-  helpers = <<~'RUBY'
-    require "stringio"
-    ENV["RACK_ENV"] = "development"
-    ENV.delete("RAILS_ENV")
-    HTML = { "content-type" => "text/html; charset=utf-8" }.freeze
-    PAGE = "<html><body>orders</body></html>"
-    LOG = StringIO.new
-    def middleware(headers = HTML, body = [PAGE], **options) = Profiler::Middleware.new(->(_env) { burn(20); [200, headers, body] }, out: OUT, **options)
-    def get(app, path = "/orders/7", query: "profile=cpu", **env)
-      defaults = { "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "PATH_INFO" => path, "QUERY_STRING" => query, "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost:9292",
-                   "rack.url_scheme" => "http", "rack.errors" => LOG, "HTTP_SEC_FETCH_DEST" => "document" }
-      app.call(defaults.merge(env.transform_keys(&:to_s)))
-    end
-    def text(body) = [].tap { |parts| body.each { |part| parts << part } }.join
-    # Returns the part of a response that follows the app's page.
-    def added(response) = text(response[2]).delete_prefix(PAGE)
-  RUBY
-
-  let(:prelude) { "OUT = #{in_box("profiles").inspect}\n#{helpers}" }
+  let(:prelude) { "OUT = #{in_box("profiles").inspect}\n#{require_program("rack/pages")}" }
 
   it "ends with a link to its profile in a browser, and is said in the log" do
     seen = run_json(<<~'RUBY')
@@ -88,25 +70,7 @@ RSpec.describe "A response with a requested profile, in development" do
 
   it "passes Rack::Lint, Rack::Deflater and Rack::ETag, as do the pages of profiles" do
     need_library "rack"
-    seen = run_json(<<~'RUBY')
-      require "rack"
-      require "zlib"
-      inner = Rack::Lint.new(->(_env) { burn(20); [200, { "content-type" => "text/html" }, [PAGE]] })
-      app = Rack::Lint.new(Rack::Deflater.new(Rack::ConditionalGet.new(Rack::ETag.new(Rack::Lint.new(Profiler::Middleware.new(inner, out: OUT))))))
-      fetch = lambda do |query|
-        env = Rack::MockRequest.env_for("/?#{query}", "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost", "SERVER_PROTOCOL" => "HTTP/1.1", "HTTP_SEC_FETCH_DEST" => "document",
-                                        "HTTP_ACCEPT_ENCODING" => "gzip")
-        _, headers, body = app.call(env)
-        packed = +""
-        body.each { |part| packed << part }
-        body.close
-        headers["Content-Encoding"] || headers["content-encoding"] ? Zlib.gunzip(packed) : packed
-      end
-      page = fetch["profile=cpu"]
-      id = page[/profile=([^"]+)"/, 1]
-      print_json([page.delete_prefix(PAGE).include?("<a href="), fetch["profile=#{id}"].include?('id="profile"'), fetch["profile=list"].include?(id),
-                  fetch["profile=compare&before=#{id}&after=#{id}"].include?('id="profile-1"')])
-    RUBY
+    seen = program_json("rack/lint", env: { "OUT" => in_box("profiles") })
     expect(seen).to eq([true] * 4)
   end
 end

@@ -5,16 +5,7 @@ RSpec.describe "Profiler::Middleware, with odd requests and responses" do
   include_context "with a program"
   include_context "with a box"
 
-  let(:prelude) { <<~'RUBY' }
-    require "stringio"
-    APP = ->(_env) { [200, { "a" => "b" }, ["x"]] }
-    RESULTS = []
-    def middleware(app = APP, **options) = Profiler::Middleware.new(app, permit: ->(_env) { true }, rate: 1_000, out: ->(it) { RESULTS << it }, **options)
-    def get(app, query = "profile=cpu", **env)
-      app.call({ "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "PATH_INFO" => "/", "QUERY_STRING" => query }.merge(env.transform_keys { |key| key.is_a?(Symbol) ? key.to_s : key }))
-    end
-    def kept(app, query = "profile=cpu", **env) = get(app, query, **env).then { |status, headers, body| [status, headers["x-profiler-refused"] || headers.key?("x-profiler-result"), body] }
-  RUBY
+  let(:prelude) { require_program("rack/permitted") }
 
   it "ignores empty words among the options of a request" do
     kept = run_json(<<~'RUBY')
@@ -45,56 +36,13 @@ RSpec.describe "Profiler::Middleware, with odd requests and responses" do
   end
 
   it "returns a response of any kind as the app did" do
-    kept = run_json(<<~'RUBY', err: match(/\A(\[profiler\] the headers of a response were not extended: .*\n)*\z/))
-      class Raising
-        def each = raise("the app's each")
-        def to_hash = raise("the app's to_hash")
-      end
-      class Mute < BasicObject; end
-      class Own < Hash; def key?(_) = raise("the app's key?"); end
-      class Odd < Numeric; def to_s = raise("the app's to_s"); end
-      Profiler.start
-      mute = Mute.new
-      headers = [5, "a: b", :a, true, Mute.new, Raising.new, Own.new, [5], [[1, 2, 3]], Object.new, (1..3), Odd.new]
-      responses = headers.map { |it| [200, it, []] } + [mute, nil, 5, [], [200], [200, {}, [], 1], [mute, {}, []], [Odd.new, {}, []], [[], {}, mute], Struct.new(:a).new(1), "200", { a: 1 }]
-      same = ["profile=cpu", "profile=cpu;interval=3", "profile=cpu&stream", ""].map do |query|
-        responses.map do |response|
-          response = [*response.first(2), ["x"].each] if query.end_with?("stream") && Array === response && response.size == 3
-          app = middleware(->(_env) { response })
-          got = get(app, query)
-          next got.equal?(response) unless Array === response && response.size == 3
-
-          extended = got.size == 3 && (Hash === got[1] ? got[1].keys.grep(/x-profiler/).any? : Array === got[1])
-          got.zip(response).each_with_index.all? { |(ours, theirs), place| ours.equal?(theirs) || (place == 1 && extended) || (place == 2 && !(Array === theirs)) }.tap do
-            error { got[2].close } unless Array === got[2]
-          end
-        end
-      end
-      print_json(same: same.map(&:uniq), running: (Profiler.stop; open_sessions))
-    RUBY
+    kept = program_json("rack/odd_responses", err: match(/\A(\[profiler\] the headers of a response were not extended: .*\n)*\z/))
     expect(kept).to eq(same: [[true]] * 4, running: 0)
   end
 
   # Rack allows only a Hash; but a default block, as for a counter, is a Hash's own.
   it "never asks for a key that the env does not have" do
-    kept = run_json(<<~'RUBY')
-      require "profiler/pprof"
-      raising = ->(more = {}) { Hash.new { |_, key| raise KeyError, key.to_s }.merge!({ "REQUEST_METHOD" => "GET", "QUERY_STRING" => "profile=cpu" }.merge(more)) }
-      inner = Profiler::Middleware::OnDemand.new(APP)
-      apps = [middleware, middleware(sample_rate: 1.0), middleware(slower_than: 0.0), middleware(inner, permit_inside: true), Profiler::Middleware.new(APP, token: "x" * 16),
-              Profiler::Pprof.new(APP, token: "x" * 16), Profiler::Pprof.new(APP, permit: ->(_env) { false }), Profiler::Pprof.new(APP)]
-      envs = [{}, { "QUERY_STRING" => "profile=last" }, { "QUERY_STRING" => "profile=cpu;a=1" }, { "PATH_INFO" => "/debug/pprof/metrics", "REMOTE_ADDR" => "127.0.0.1" }, { "HTTP_SEC_FETCH_DEST" => "document" }]
-      answers = [nil, "development"].flat_map do |environment|
-        ENV["RACK_ENV"] = environment
-        ENV["RAILS_ENV"] = nil
-        [false, true].flat_map do |covered|
-          Profiler.start if covered
-          apps.product(envs).map { |app, env| error { app.call(raising[env]) } }.tap { Profiler.stop if covered }
-        end
-      end
-      whole = error { Profiler::Pprof.new(permit: ->(_env) { true }).call(raising["PATH_INFO" => "/metrics"]) }
-      print_json(answers: answers.uniq, whole: whole, running: open_sessions)
-    RUBY
+    kept = program_json("rack/raising_env")
     expect(kept).to eq(answers: ["none"], whole: "none", running: 0)
   end
 

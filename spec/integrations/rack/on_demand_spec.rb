@@ -4,44 +4,10 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
   include_context "with a program"
 
   # All requests are watched further out, as with +slower_than+; a session stands between, and whatever copies the env.
-  let(:prelude) { <<~'RUBY' }
-    require "stringio"
-    RESULTS = []
-    class Shop
-      def self.serve = burn(80)
-      def self.send_part = burn(80)
-    end
-    def stack(slower_than: 0, out: ->(it) { RESULTS << it }, permit: ->(env) { env.dig("rack.session", "admin") }, **options, &app)
-      inside = Profiler::Middleware::OnDemand.new(app)
-      between = ->(env) { inside.call(env.merge("rack.session" => { "admin" => env["HTTP_COOKIE"] == "admin" })) }
-      Profiler::Middleware.new(between, permit: permit, permit_inside: true, slower_than: slower_than, rate: 10_000, interval: 1_000, out: out, **options)
-    end
-    def get(app, cookie = "admin", query = "profile=cpu", **env) = app.call({ "REQUEST_METHOD" => "GET", "QUERY_STRING" => query, "HTTP_COOKIE" => cookie }.merge(env.transform_keys(&:to_s)))
-    def names(result) = result.profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/Shop/).sort
-    def found = RESULTS.map { |it| [it.reason.to_s, names(it)] }.tap { RESULTS.clear }
-  RUBY
+  let(:prelude) { require_program("rack/stack") }
 
   it "ends a request's only profile when its body, its stream or its connection ends" do
-    expect(run_json(<<~RUBY)).to eq(found: [[["requested", %w[Shop.send_part Shop.serve]]]] * 4, open: 0)
-      parts = Class.new { def each = (Shop.send_part; yield "x") }
-      body = get(stack { Shop.serve; [200, {}, parts.new] })[2]
-      body.each { |it| it }
-      body.close
-      all = [found]
-      stream = Class.new { def call(stream) = Thread.new { stream.tap { sleep 0.2 }.close }.tap { Shop.send_part } }
-      io = StringIO.new
-      get(stack { Shop.serve; [200, {}, stream.new] })[2].call(io)
-      sleep 0.01 until io.closed?
-      sleep 0.01 until RESULTS.any?
-      all << found
-      io = StringIO.new
-      get(stack { Shop.serve; [200, { "rack.hijack" => ->(it) { Shop.send_part; Thread.new { sleep 0.05; it.close } } }, []] })[1]["rack.hijack"].call(io)
-      sleep 0.01 until RESULTS.any?
-      all << found
-      io = StringIO.new
-      get(stack { |env| Shop.serve; env["rack.hijack"].call.then { |it| Shop.send_part; it.close }; [-1, {}, []] }, "rack.hijack": -> { io })
-      print_json(found: all << found, open: open_sessions)
-    RUBY
+    expect(program_json("rack/ends")).to eq(found: [[["requested", %w[Shop.send_part Shop.serve]]]] * 4, open: 0)
   end
 
   it "lets exceptions and throws pass, ends the profile with them, and frees what it took" do

@@ -5,24 +5,7 @@ RSpec.describe "Requests and jobs" do
   include_context "with a program"
   include_context "with a box"
 
-  let(:prelude) { <<~'RUBY' }
-    require "profiler/sidekiq"
-    APP = lambda do |env|
-      sleep(env["seconds"]) if env["seconds"]
-      raise IOError, "on purpose" if env["raises"]
-      throw :away if env["throws"]
-      env["sinatra.route"] = env["route"] if env["route"]
-      [env["status"] || 200, {}, ["x"]]
-    end
-    def middleware(app = APP, **options) = Profiler::Middleware.new(app, **options)
-    def get(app, path, **env) = app.call({ "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "PATH_INFO" => path, "QUERY_STRING" => "" }.merge(env.transform_keys(&:to_s)))
-    # Count, and mean and largest in whole milliseconds, of each value.
-    def requests(profile, label = "endpoint")
-      profile.by(label, limit: 0).select { |it| it[:count] }.to_h { |it| [it[:value], [it[:count], it[:mean] / 1_000_000, it[:largest] / 1_000_000]] }
-    rescue ArgumentError
-      {}
-    end
-  RUBY
+  let(:prelude) { require_program("rack/requests") }
 
   it "are counted with their mean and their largest, also those without a sample, and those that failed" do
     endpoints, statuses, routes = run_json(<<~'RUBY')
@@ -71,27 +54,7 @@ RSpec.describe "Requests and jobs" do
   end
 
   it "are in the period in which they end, and add up in a merge" do
-    periods, merged, reports = run_json(<<~'RUBY', env: { "BOX" => box })
-      app = middleware
-      session = Profiler.start
-      profiles = []
-      get(app, "/a")
-      arrived = Queue.new
-      may_end = Queue.new
-      waits = middleware(->(_env) { arrived << true; may_end.pop; [200, {}, ["x"]] })
-      slow = Thread.new { get(waits, "/slow") }
-      arrived.pop
-      profiles << session.snapshot << session.rotate
-      get(app, "/a")
-      get(app, "/b")
-      may_end << true
-      slow.join
-      profiles << session.rotate << session.stop
-      files = profiles[1..].each_with_index.map { |it, place| it.save("#{ENV.fetch("BOX")}/#{place}.pb.gz") }
-      merged = Profiler::Profile.merge(*files.map { |it| Profiler::Profile.load(it) })
-      print_json([profiles.map { |it| requests(it).transform_values(&:first) }, requests(merged).transform_values(&:first),
-                  profiles[1..].map { |it| it.report(by: "endpoint").include?("LARGEST") rescue nil }])
-    RUBY
+    periods, merged, reports = program_json("rack/periods", env: { "BOX" => box })
     expect(periods).to eq([{ "GET /a": 1 }, { "GET /a": 1 }, { "GET /a": 1, "GET /b": 1, "GET /slow": 1 }, {}])
     expect(merged).to eq("GET /a": 2, "GET /b": 1, "GET /slow": 1)
     expect(reports).to eq([true, true, nil])

@@ -4,17 +4,7 @@ RSpec.describe "Profiler::Middleware without permission" do
   include_context "with a program"
   include_context "with a box"
 
-  let(:prelude) { <<~'RUBY' }
-    TOKEN = "a token that nobody guesses"
-    RESULTS = Queue.new
-    BODY = ["x"].freeze
-    HEADERS = { "a" => "b" }.freeze
-    APP = ->(env) { [200, HEADERS, BODY] }
-    def middleware(**options) = Profiler::Middleware.new(APP, out: ->(it) { RESULTS << it }, **options)
-    def get(app, query = "profile=cpu", **env) = app.call({ "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
-    # It has the very objects that the app returned, and nothing of the profiler.
-    def untouched?(response) = response.zip([200, HEADERS, BODY]).all? { |got, gave| got.equal?(gave) } && RESULTS.empty?
-  RUBY
+  let(:prelude) { require_program("rack/guarded") }
 
   it "returns no profile, and leaves the response unchanged" do
     changed = run_json(<<~RUBY, env: { "RACK_ENV" => nil, "RAILS_ENV" => nil })
@@ -94,34 +84,7 @@ RSpec.describe "Profiler::Middleware without permission" do
   end
 
   it "passes on what was delivered from outside while permit: ran" do
-    passed = run_json(<<~RUBY, env: { "RACK_ENV" => "development" })
-      require "timeout"
-      Stop = Class.new(Exception)
-      during = ->(&work) { middleware(permit: ->(env) { work.call; true }) }
-      inside = Queue.new
-      waiting = -> { during.call { inside << true; sleep 0.2 } }
-      ended = lambda do |app = waiting.call, &deliver|
-        thread = Thread.new { get(app); :returned }
-        thread.report_on_exception = false
-        inside.pop
-        deliver.call(thread)
-        thread.value
-      rescue Exception => e
-        e.class.name
-      end
-      passed = [ended.call(&:kill), ended.call { |it| it.raise(Stop) }, ended.call { |it| it.raise(IOError) }]
-      passed << begin
-        Timeout.timeout(0.05) { get(waiting.call) }
-      rescue Timeout::Error
-        "timed out"
-      end
-      passed += [-> { exit }, -> { raise Interrupt }].map do |work|
-        get(during.call(&work))
-      rescue SystemExit, Interrupt => e
-        e.class.name
-      end
-      print_json(passed)
-    RUBY
+    passed = program_json("rack/delivered", env: { "RACK_ENV" => "development" })
     expect(passed).to eq([nil, "Stop", "IOError", "timed out", "SystemExit", "Interrupt"])
   end
 

@@ -4,19 +4,7 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
   include_context "with a program"
   include_context "with a box"
 
-  let(:prelude) { <<~RUBY }
-    require "fileutils"
-    require "zlib"
-    ENV["RACK_ENV"] = "development"
-    ENV.delete("RAILS_ENV")
-    OUT = #{in_box("profiles").inspect}
-    CALLS = []
-    APP = ->(env) { CALLS << env["QUERY_STRING"]; burn(60); [200, { "a" => "b" }, ["app"]] }
-    def middleware(**options) = Profiler::Middleware.new(APP, out: OUT, **options)
-    def get(app, query, method: "GET", **env) = app.call({ "REQUEST_METHOD" => method, "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
-    # The data of a page is its profile.
-    def shows?(response) = Zlib.gunzip(response[2][0][/id="profile">([^<]+)/, 1].unpack1("m")).include?("Object#burn")
-  RUBY
+  let(:prelude) { "ENV['OUT'] = #{in_box("profiles").inspect}\n#{require_program("rack/profiles")}" }
 
   it "is a page in place of the app's response, by name or as last" do
     shown = run_json(<<~RUBY)
@@ -56,26 +44,7 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
   end
 
   it "is not visible without permission, and only the middleware's own profiles are" do
-    seen = run_json(<<~RUBY)
-      refusal = ->(app, query = "profile=last", **env) { get(app, query, **env)[1]["x-profiler-refused"] }
-      open = middleware
-      none = get(open, "profile=last")[1]
-      id = get(open, "profile=cpu")[1]["x-profiler-result"]
-      token = "a token that nobody guesses"
-      closed = middleware(token: token)
-      denied = [id, "last"].map { |it| get(closed, "profile=\#{it}").drop(1) }
-      permitted = shows?(get(closed, "profile=last", HTTP_X_PROFILER_TOKEN: token))
-      FileUtils.cp("\#{OUT}/\#{id}", "\#{OUT}/../20261122T003012.123-4711-9f86d081.pb.gz")
-      FileUtils.cp("\#{OUT}/\#{id}", "\#{OUT}/plain.pb.gz")
-      others = ["20261122T003012.123-4711-9f86d081.pb.gz", "20261122T003012.123-4711-9f86d081./../../x", "../20261122T003012.123-4711-9f86d081.pb.gz", "plain.pb.gz",
-                "\#{id}%0a", "..%2f\#{id}"].map { |it| get(open, "profile=\#{it}")[2] }
-      post = refusal[open, method: "POST"]
-      File.write("\#{OUT}/\#{id}", "not a profile")
-      damaged = refusal[open, "profile=\#{id}"]
-      File.chmod(0777, OUT)
-      print_json(none: none, denied: denied, permitted: permitted, others: others, post: post, damaged: damaged, writable: refusal[open].sub(OUT, "OUT"),
-                 elsewhere: refusal[Profiler::Middleware.new(APP, out: ->(_) {})])
-    RUBY
+    seen = program_json("rack/not_shown", env: { "OUT" => in_box("profiles") })
     expect(seen).to eq(
       none: { a: "b", "x-profiler-refused": "no such profile" }, denied: [[{ a: "b" }, ["app"]]] * 2, permitted: true, others: [["app"]] * 6,
       post: '"last" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)', damaged: "profiles in this format cannot be shown",

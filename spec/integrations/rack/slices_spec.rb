@@ -4,7 +4,7 @@
 RSpec.describe "The middleware with slower_than:" do
   include_context "with a program"
 
-  let(:prelude) { "require #{File.expand_path("../../programs/slow_requests.rb", __dir__).inspect}" }
+  let(:prelude) { require_program("slow_requests") }
 
   it "keeps the one slow request among many at once: its stack, its waits, who held the GVL, and nothing of others", :timed do
     env = %w[REQUESTS MS].to_h { |it| [it, ENV.fetch(it, nil)] }
@@ -56,29 +56,7 @@ RSpec.describe "The middleware with slower_than:" do
   end
 
   it "keeps a slow request until another profiler took the signal, whatever comes after, and watches again later" do
-    kept, left = run_json(<<~'RUBY', err: match(/\A.*SIGPROF already has a handler.*\n\z/))
-      go, done = Queue.new, Queue.new
-      slow = lambda do |env|
-        env["used"] = cpu_of { burn(40) }
-        (done << true; go.pop; burn(80)) if env["wait"]
-        [200, {}, []]
-      end
-      watched = Profiler::Middleware.new(slow, slower_than: 0, out: ->(it) { FOUND << it })
-      first, last = { "wait" => true }, {}
-      open = Thread.new { watched.call(first) }
-      done.pop
-      trap("PROF") { nil }
-      2.times { watched.call({}) } # refused
-      GC.start
-      trap("PROF", "SYSTEM_DEFAULT")
-      sleep 1 # until the next try
-      watched.call(last)
-      go << true
-      open.join
-      left = open_sessions
-      more = FOUND.zip([last, first]).map { |it, env| (it.profile.samples.sum(&:cpu) - env["used"]) / 1e6 }
-      print_json([more, left])
-    RUBY
+    kept, left = program_json("rack/stolen_signal", err: match(/\A.*SIGPROF already has a handler.*\n\z/))
     expect(kept).to match([be_between(-15, 15), be_between(-15, 15)])
     expect(left).to eq 0
   end
@@ -122,24 +100,7 @@ RSpec.describe "The middleware with slower_than:" do
   end
 
   it "leaves nothing in a child that ends the request and gets no other, nor after an exception at its begin" do
-    child, raised, running = run_json(<<~'RUBY')
-      reader, writer = IO.pipe
-      pid = nil
-      Profiler::Middleware.new(->(_env) { pid = fork; [200, {}, []] }, slower_than: 10).call({})
-      unless pid
-        writer << Profiler.running?.to_s
-        exit!(0)
-      end
-      Process.wait(pid)
-      writer.close
-      open_sessions
-      trace = TracePoint.new(:return) { |it| (trace.disable; raise "from outside") if it.method_id == :begun_after }
-      other = app
-      trace.enable
-      raised = error { other.call({}) }
-      trace.disable
-      print_json([reader.read, raised, Profiler.running?])
-    RUBY
+    child, raised, running = program_json("rack/forked_request")
     expect([child, raised, running]).to eq(["false", "RuntimeError: from outside", false])
   end
 
