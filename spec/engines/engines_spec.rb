@@ -199,24 +199,7 @@ RSpec.describe "The engine" do
 
   it "ticker sleeps while no thread runs, and wakes up again", :timed do
     skip "before Ruby 3.3 nothing says who runs" if RUBY_VERSION < "3.3"
-    asleep, ticks = run_json(<<~'RUBY')
-      turns = lambda do
-        ticker = Dir["/proc/self/task/*"].find { |task| File.read(task + "/comm") == "profiler tick\n" }
-        Integer(File.read(ticker + "/status")[/^voluntary_ctxt_switches:[^0-9]+([0-9]+)/, 1])
-      end
-      asleep = nil
-      profile = Profiler.run(mode: :wall) do
-        sleep 0.3
-        before = turns.call
-        sleep 1
-        asleep = turns.call - before
-        5.times do
-          sleep 0.15
-          300_000.times { |it| it.to_s }
-        end
-      end
-      print_json([asleep, profile.samples.select { |row| row.state == :running }.sum(&:count)])
-    RUBY
+    asleep, ticks = program_json("engines/idle_ticker")
     expect(asleep).to be < 20
     expect(ticks).to be > 20 # of some 150, on a quiet machine
   end

@@ -7,20 +7,7 @@ RSpec.describe "Windows for an engine that fails" do
   include_context "with a program"
   include_context "with a box"
 
-  let(:prelude) { <<~'RUBY' }
-    Profiler::Sinks::Sender.send(:remove_const, :FIRST_PAUSE)
-    Profiler::Sinks::Sender::FIRST_PAUSE = 0.02
-    class Profiler::Pyroscope
-      remove_const(:JITTER)
-      JITTER = 0.01
-    end
-    def send_to(url, **options) = Profiler.continuous(to: @sink = Profiler::Pyroscope.new(url, service: "shop", **options), period: 60, mode: :cpu, frequency: 1_000)
-    def counts = @sink.counts
-    # So many windows, as far as it is up to this program.
-    def windows(number)
-      number.times { burn(20); Profiler::Continuous.current.instance_variable_get(:@periods).flush }
-    end
-  RUBY
+  let(:prelude) { require_program("fleet/windows") }
 
   def cpu_profiles(server) = server.profiles.select { |profile| profile.labels["__name__"] == "process_cpu" }
 
@@ -136,28 +123,7 @@ RSpec.describe "Windows for an engine that fails" do
   it "touch nothing of an app that closes all descriptors during an upload" do
     PyroscopeServer.open(rate: nil) do |server|
       server.plan [:slow, 1], [:slow, 1]
-      result = run_json(<<~RUBY)
-        def close(number)
-          link = File.readlink("/proc/self/fd/\#{number}") rescue return
-          # Below Ruby, which would wake the thread that waits.
-          link.start_with?("socket:") && RUBY_PLATFORM.start_with?("x86_64-linux") ? syscall(3, number) : IO.for_fd(number).close
-        rescue ArgumentError, SystemCallError
-          nil # Ruby's own
-        end
-        session = send_to("#{server.url}")
-        windows(1)
-        wait_for { counts[:bytes].positive? }
-        sleep 0.3
-        3.upto(255) { |number| close(number) }
-        pairs = Array.new(4) { Socket.pair(:UNIX, :STREAM) }
-        pairs.each { |pair| pair[0].write("mine") }
-        files = Array.new(4) { |number| File.open(File.join(#{box.dump}, "file.\#{number}"), "w+") }
-        wait_for { counts[:waiting].zero? }
-        session.stop
-        GC.start
-        print_json(read: pairs.map { |pair| pair[1].read_nonblock(9, exception: false) }, back: pairs.map { |pair| pair[0].read_nonblock(9, exception: false) },
-                   files: files.map { |file| (file.write("x"); file.flush; file.size) }, counts: counts)
-      RUBY
+      result = program_json("fleet/closed_descriptors", env: { "URL" => server.url, "BOX" => box })
       expect(result).to include(read: ["mine"] * 4, back: ["wait_readable"] * 4, files: [1] * 4)
       expect(result[:counts]).to include(delivered: 2, lost: 0, waiting: 0).or include(delivered: 1, lost: 0, waiting: 0)
     end
@@ -180,24 +146,8 @@ RSpec.describe "Windows for an engine that fails" do
   it "go on when names resolve again, and a disk has space again" do
     PyroscopeServer.open(rate: nil) do |server|
       env = Preloaded.env("no_names", "slow_disk").merge("NO_NAMES" => in_box("gone"), "SLOW_DISK" => "full", "SLOW_DISK_WHILE" => in_box("gone"))
-      result = run_json(<<~RUBY, env: env, err: match(/\A\[profiler\] a profile was lost: Errno::ENOSPC: .*\n\z/))
-        @sink = Profiler::Pyroscope.new("http://localhost:#{server.port}", service: "shop")
-        session = Profiler.continuous(to: @sink, out: #{in_box("profiles").inspect}, period: 60, mode: :cpu, frequency: 1_000)
-        account = -> { session.sinks.map { |it| it.counts.slice(:delivered, :lost, :waiting) } }
-        windows(2)
-        wait_for { counts[:waiting].zero? }
-        before = account.call
-        File.write(#{in_box("gone").inspect}, "")
-        windows(3)
-        wait_for { counts[:retried] > 2 }
-        without = account.call
-        File.delete(#{in_box("gone").inspect})
-        wait_for { counts[:waiting].zero? }
-        windows(2)
-        wait_for { counts[:waiting].zero? }
-        after = account.call
-        print_json(before: before, without: without, after: after, stopped: session.stop)
-      RUBY
+                     .merge("PORT" => server.port.to_s, "DIRECTORY" => in_box("profiles"))
+      result = program_json("fleet/outages", env: env, err: match(/\A\[profiler\] a profile was lost: Errno::ENOSPC: .*\n\z/))
       expect(result[:before]).to eq([{ delivered: 2, lost: 0, waiting: 0 }, { delivered: 2, lost: 0 }])
       expect(result[:without]).to eq([{ delivered: 2, lost: 0, waiting: 3 }, { delivered: 2, lost: 3 }])
       expect(result[:after]).to eq([{ delivered: 7, lost: 0, waiting: 0 }, { delivered: 4, lost: 3 }])

@@ -133,25 +133,7 @@ RSpec.describe "Windows for Pyroscope" do
   end
 
   it "print no password of an address or a header, neither in messages nor in their causes" do
-    out = run(<<~'RUBY')
-      require "uri"
-      wrong = ["http//me:hush@host", "http://me:hush@", "http://me:hu sh@host", "http://me:hush@ho st", "me:hush@host", "https:me:hush@host", "http://me:h%ush@host",
-               "http://h x/?token=hush", "http://me:hu/sh@host:x", "ftp://hush@host", "http://me:hush\n@host", "http://me:hush\xff@host", URI("ftp://me:hush@host")]
-      raised = wrong.flat_map do |url|
-        [-> { Profiler::Pyroscope.new(url) }, -> { Profiler::Otlp.new(url) }, -> { Profiler.continuous(to: url) },
-         -> { ENV["PYROSCOPE_SERVER_ADDRESS"] = url.to_s; Profiler::Pyroscope.new }, -> { ENV["OTEL_EXPORTER_OTLP_ENDPOINT"] = url.to_s; Profiler::Otlp.new },
-         -> { Profiler::Pyroscope.new("http://host", headers: { "a" => "hush\n" }) }, -> { Profiler::Pyroscope.new("http://host", token: "hush\r") },
-         -> { ENV["PYROSCOPE_HTTP_HEADERS"] = '{"hush'; Profiler::Pyroscope.new },
-         -> { ENV["http_proxy"] = "http://me:hu sh@proxy"; Profiler::Sinks::Endpoint.new("http://host").post("", "") }]
-      end
-      said = raised.map do |block|
-        block.call
-        "none"
-      rescue StandardError => e
-        [e, e.cause].compact.map { |it| "#{it.class} #{it.message} #{it.full_message(highlight: false).lines.first}" }.join
-      end
-      p said.grep(/hu ?sh/).uniq, said.grep(/\Anone/).size, said.map { |it| it[/\A\S+/] }.uniq
-    RUBY
+    out = run_program("fleet/passwords")
     expect(out.lines(chomp: true)).to eq(["[]", "0", '["ArgumentError", "Profiler::Error"]'])
   end
 

@@ -36,34 +36,7 @@ RSpec.describe "Profile.load" do
   #
   # @return [String] the exception, and how many threads are left
   def interrupted(question, prepare, turns: 3)
-    run_json(<<~RUBY, chdir: box)
-      #{prepare}
-      main = Thread.current
-      ask = lambda do
-        asking = over = false
-        seen = 0
-        watcher = Thread.new do
-          sleep 0.001 until asking || over
-          sleep 0.001 while asking && (seen += 1) < #{turns}
-          main.raise("enough") if asking
-        end
-        raised = error {
-          asking = true
-          begin
-            #{question}
-          ensure
-            asking = false
-            over = true
-          end
-        }
-        watcher.join
-        raised
-      end
-      # A watcher that got its CPU too late is no answer.
-      raised = ask.call
-      9.times { raised = ask.call if raised == "none" }
-      print_json([raised, Thread.list.size])
-    RUBY
+    program_json("formats/interrupted", env: { "BOX" => box, "PREPARE" => prepare, "QUESTION" => question, "TURNS" => turns.to_s })
   end
 
   it "reads what vernier and rperf recorded, with their sums" do

@@ -7,15 +7,7 @@ RSpec.describe "Profiler::Pprof" do
   include_context "with a program"
   include Tools
 
-  let(:prelude) { <<~'RUBY' }
-    TOKEN = "a token that nobody guesses"
-    BEARER = { HTTP_AUTHORIZATION: "Bearer #{TOKEN}" }.freeze
-    ENVS = { "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "/debug/pprof", "QUERY_STRING" => "", "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost:3000" }.freeze
-    def pprof(*app, **options) = Profiler::Pprof.new(*app, **options)
-    def get(app, path, query = "", **env) = app.call(ENVS.merge("PATH_INFO" => path, "QUERY_STRING" => query).merge(env.transform_keys(&:to_s)))
-    def profile(response) = Profiler::Native.parse(response[2].join)
-    def open_now = [ObjectSpace.each_object(Profiler::Session).count(&:running?), Profiler.metrics[:profiler_sessions]]
-  RUBY
+  let(:prelude) { require_program("pprof/app") }
 
   it "says what is allowed when a request is wrong, and records nothing" do
     answers = run_json(<<~'RUBY')
@@ -198,39 +190,7 @@ RSpec.describe "Profiler::Pprof" do
   end
 
   it "leaves nothing after a kill, a Timeout, an exception and a client that goes away in the middle" do
-    result = run_json(<<~'RUBY')
-      require "timeout"
-      require "socket"
-      app = pprof(token: TOKEN, concurrency: 1)
-      recording = -> { Thread.new { Thread.current.report_on_exception = false; get(app, "/profile", "seconds=60", **BEARER) }.tap { wait_for { open_now == [1, 1] } } }
-      ended = lambda do |thread|
-        thread.join(20)
-        "returned"
-      rescue Exception => e
-        e.class.name
-      end
-      thread = recording.call.tap(&:kill)
-      results = [[ended[thread], thread.status, open_now]]
-      thread = recording.call.tap { |it| it.raise(IOError, "now") }
-      results << [thread.value.first, open_now] # an IOError in the middle of it is a refusal
-      thread = recording.call.tap { |it| it.raise(Interrupt, "now") }
-      results << [ended[thread], open_now]
-      results << [(Timeout.timeout(0.3) { get(app, "/profile", "seconds=60", **BEARER) } rescue $!.class.name), open_now]
-      ours, theirs = UNIXSocket.pair
-      thread = Thread.new { get(app, "/profile", "seconds=60", **BEARER, "puma.socket": ours) }
-      wait_for { open_now == [1, 1] }
-      theirs.close
-      results << [thread.value.first, open_now]
-      # Exceptions at any instant.
-      places = 60.times.map do
-        thread = Thread.new { Thread.current.report_on_exception = false; loop { get(app, "/profile", "seconds=1", **BEARER) } }
-        sleep(rand * 0.03)
-        rand < 0.5 ? thread.kill : thread.raise(Interrupt, "now")
-        ended[thread]
-      end
-      wait_for { GC.start; open_now == [0, 0] }
-      print_json([results, open_now, places.uniq.sort, get(app, "/profile", "seconds=1", **BEARER)[0]])
-    RUBY
+    result = program_json("pprof/interrupted")
     none = [0, 0]
     expect(result[0]).to eq([["returned", false, none], [503, none], ["Interrupt", none], ["Timeout::Error", none], [503, none]])
     expect(result.drop(1)).to eq([none, %w[Interrupt returned], 200])

@@ -6,27 +6,7 @@ RSpec.describe "Profiler::Pprof.listen" do
   include_context "with a box"
   include_context "with a program"
 
-  let(:prelude) { <<~'RUBY' }
-    require "socket"
-    TOKEN = "a token that nobody guesses"
-    def listen(address = "127.0.0.1:0", token: TOKEN, **options) = Profiler::Pprof.listen(address, token: token, **options)
-    def connect(address) = address.include?("/") ? UNIXSocket.new(address) : TCPSocket.new("127.0.0.1", address[/\d+\z/])
-    # All that comes back.
-    def send_raw(address, bytes)
-      socket = connect(address)
-      socket.write(bytes)
-      socket.read
-    rescue Errno::ECONNRESET, Errno::EPIPE
-      "reset"
-    ensure
-      socket&.close
-    end
-    def head(path, *lines, method: "GET") = ["#{method} #{path} HTTP/1.1", "Host: localhost", *lines, "", ""].join("\r\n")
-    def get(address, path, *lines, method: "GET") = send_raw(address, head(path, "Authorization: Bearer #{TOKEN}", *lines, method: method))
-    def status(response) = response[/\AHTTP\/1\.1 (\d+)/, 1]&.to_i || response
-    def own_threads = Thread.list.grep(Profiler::BackgroundThread).size
-    def sessions = Profiler.metrics[:profiler_sessions]
-  RUBY
+  let(:prelude) { require_program("pprof/listener") }
 
   it "requires a token or a permit on TCP, and a token if other machines can connect" do
     errors = run_json(<<~'RUBY')
@@ -100,24 +80,7 @@ RSpec.describe "Profiler::Pprof.listen" do
   end
 
   it "serves a quick client beside a hundred slow ones, without holding up the app", :timed do
-    result = run_json(<<~'RUBY', timeout: 120)
-      port = listen.address
-      slow = Array.new(100) { connect(port).tap { |it| it.write("GET /debug") } }
-      drip = Thread.new { loop { slow.each { |it| it.write("x") rescue nil }; sleep 0.5 } }
-      began = now
-      quick = Array.new(10) { status(get(port, "/metrics")) }
-      took = (now - began) / 1e9
-      late = Array.new(50) { before = now; sleep 0.01; (now - before) / 1e6 - 10 }.sort[40]
-      threads = own_threads
-      answers = slow.map { |it| status(it.read) rescue "reset" }
-      drip.kill
-      # Clients that send a whole request, and read nothing.
-      deaf = Array.new(30) { connect(port).tap { |it| it.write(head("/debug/pprof/threads", "Authorization: Bearer #{TOKEN}")) } }
-      last = status(get(port, "/metrics"))
-      deaf.each(&:close)
-      wait_for { own_threads == 1 }
-      print_json(quick: quick, took: took, late: late, threads: threads, answers: answers.uniq, last: last, left: [own_threads, sessions], took_all: (now - began) / 1e9)
-    RUBY
+    result = program_json("pprof/slow_clients", timeout: 120)
     expect(result).to include(quick: [200] * 10, threads: be <= 2, left: [1, 0], took: be < 3, late: be < 100, took_all: be < 30)
     expect(result[:answers] - [408, 503, "reset"]).to eq([])
     expect([200, 503]).to include(result[:last])
@@ -151,28 +114,7 @@ RSpec.describe "Profiler::Pprof.listen" do
 
   it "has a Unix socket that only its owner can use, and replaces none but a stale one" do
     path = in_box("pprof.sock")
-    result = run_json(<<~RUBY)
-      path = #{path.dump}
-      # One that a process left behind.
-      Process.wait(fork { UNIXServer.new(path); exit!(0) })
-      stale = File.socket?(path)
-      listener = listen(path, token: nil)
-      mode = File.stat(path).mode.to_s(8)
-      answered = send_raw(path, head("/debug/pprof/"))
-      used = error { listen(path) }
-      children = Dir.children(File.dirname(path))
-      listener.close
-      File.write(path, "mine")
-      file = error { listen(path) }
-      File.delete(path)
-      File.symlink("elsewhere", path)
-      link = error { listen(path) }
-      File.delete(path)
-      long = error { listen(path + "x" * 200) }
-      with_token = listen(path)
-      print_json(stale: stale, mode: mode, answered: status(answered), used: used, children: children, file: file, link: link, long: long[/\\A\\w+/], address: listener.address,
-                 token: [status(send_raw(path, head("/metrics"))), status(get(path, "/metrics"))])
-    RUBY
+    result = program_json("pprof/unix_socket", path)
     expect(result).to eq(stale: true, mode: "140600", answered: 200, used: "Errno::EADDRINUSE: Address already in use - #{path}", children: ["pprof.sock"], address: path,
                          file: "Errno::EEXIST: File exists - #{path}", link: "Errno::EEXIST: File exists - #{path}", long: "ArgumentError", token: [404, 200])
     expect(files).to eq([])
