@@ -27,7 +27,7 @@ RSpec.describe "A dump of a running process" do
       expect(threads.transform_values { |it| it[:state] }).to include("waits" => "waiting", "sleeps" => "waiting")
       expect(threads.dig("waits", :frames).map { |it| it[:name] }).to start_with("Thread::Queue#pop")
       expect(threads["sleeps"]).to include(labels: [%w[job nap]], has_gvl: false)
-      expect(threads.dig("burns", :frames)).to include(include(name: "Object#burn", path: "-e", line: 8))
+      expect(threads.dig("burns", :frames)).to include(include(name: "Object#burn", path: "-e", line: 2))
       expect(threads.dig("waits", :for_ns)).to HOOKED ? be_positive : be_nil
     end
   end
@@ -70,7 +70,7 @@ RSpec.describe "A dump of a running process" do
       expect(monotonic - begun).to be < 3
       expect(text.lines[2]).to match(/The GVL is held by thread #{pid} "main"/)
       expect(text).to include("Note: could not acquire the GVL within 1 s")
-      expect(text).to match(/^thread #{pid} "main": runs with the GVL\n    .*\n    (Object#)?hog \(-e:8\)\n    <main> \(-e:11\)\n/)
+      expect(text).to match(/^thread #{pid} "main": runs with the GVL\n    .*\n    (Object#)?hog \(-e:2\)\n    <main> \(-e:5\)\n/)
       expect(threads_of(pid).dig("main", :has_gvl)).to be(true)
     end
     expect(result.out).to eq("went on\n")
@@ -99,27 +99,7 @@ RSpec.describe "A dump of a running process" do
   end
 
   it "shows a deadlock, a lock of a file, and a queue that nobody fills" do
-    live(<<~'RUBY') do |pid|
-      one, other = Mutex.new, Mutex.new
-      def take(first, second) = first.synchronize { sleep 0.2; second.synchronize { } }
-      def wait_for_file
-        File.open(File.join(ENV.fetch("BOX"), "locked"), "w") { |file| file.flock(File::LOCK_EX) }
-      end
-      def wait_for_work(queue) = queue.pop
-      LOCKED = File.open(File.join(ENV.fetch("BOX"), "locked"), "w") # until the end: a file that is collected has no lock
-      LOCKED.flock(File::LOCK_EX)
-      threads = [
-        named("one") { take(one, other) },
-        named("other") { take(other, one) },
-        named("file") { wait_for_file },
-        named("queue") { wait_for_work(Queue.new) },
-      ]
-      sleep 0.4 # longer than two of them sleep themselves
-      sleep 0.01 until threads.all? { |thread| thread.status == "sleep" }
-      ready
-      wait_for_end
-      exit!(0)
-    RUBY
+    live_program("live/locks") do |pid|
       threads = threads_of(pid)
       names = threads.transform_values { |it| it[:frames].map { |frame| frame[:name] } }
       expect(names["one"]).to include("Thread::Mutex#synchronize", "Object#take")

@@ -57,7 +57,7 @@ RSpec.describe "profiler top" do
         press("b")
         shows(/of job.*^.*mail/m)
         press("l")
-        shows(/of lines.*-e:8/m)
+        shows(/of lines.*-e:2/m)
         press("m", "/", "B", "U", "R", "N", "Enter")
         expect(shows(/with "BURN"/)).not_to match(/Object#other/)
         press("Enter")

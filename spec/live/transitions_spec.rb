@@ -161,61 +161,13 @@ RSpec.describe "The control socket, when the process changes" do
   end
 
   it "restores the signal when it closes, and also calls the app's own trap" do
-    result = live(<<~RUBY) { |pid| expect(ask(pid, do: "who").first).to include("pid" => pid) }
-      threads = -> { Dir["/proc/self/task/*/comm"].map { |it| File.read(it).chomp rescue nil } } # one may have ended
-      trapped = 0
-      trap("USR2") { trapped += 1 }
-      5.times { Profiler.control(dump_signal: "USR2") }
-      Process.kill(:USR2, $$)
-      sleep 0.01 until trapped == 1 && File.size("/proc/self/fd/2").positive?
-      ready
-      wait_for_end
-      puts threads.call.count("profiler signal")
-      Profiler.control.close
-      Process.kill(:USR2, $$)
-      sleep 0.01 until trapped == 2
-      Profiler.control(dump_signal: "USR2")
-      puts threads.call.count("profiler signal")
-      Profiler.control.close
-      trap("USR2", "DEFAULT")
-      Profiler.control(dump_signal: "QUIT").close
-      begin
-        Process.kill(:QUIT, $$)
-        sleep 5
-      rescue SignalException
-        puts $!.message
-      end
-    RUBY
+    result = live_program("live/trapped") { |pid| expect(ask(pid, do: "who").first).to include("pid" => pid) }
     expect(result.out).to eq("1\n1\nSIGQUIT\n")
     expect(result.err.scan("Process ").size).to eq(1)
   end
 
   it "prints a dump also at a signal that the app traps later, and shows it the signal as it is without that" do
-    result = live(<<~RUBY) { |pid| expect(ask(pid, do: "who").first).to include("pid" => pid) }
-      trapped = []
-      dumps = -> { File.read("/proc/self/fd/2").scan(/^Process /).size }
-      signal = lambda do |number|
-        Process.kill(:USR2, $$)
-        sleep 0.01 until dumps.call == number
-      end
-      Profiler.control(dump_signal: "USR2")
-      before = [trap("USR2") { trapped << 1 }, trap(:SIGUSR2) { trapped << 2 }.class]
-      signal.call(1)
-      recorder = Profiler.flight_recorder(out: File.join(ENV.fetch("BOX"), "flights"), signal: "USR2")
-      signal.call(2)
-      recorder.stop
-      before << Signal.trap(Signal.list["USR2"], "DEFAULT").class
-      signal.call(3)
-      before << (trap("nonsense") {} rescue $!.class)
-      Profiler.control.close
-      before << trap("USR2") { trapped << 3 }
-      Process.kill(:USR2, $$)
-      sleep 0.01 until trapped.last == 3
-      Profiler.control # for the end
-      ready
-      wait_for_end
-      p before, trapped
-    RUBY
+    result = live_program("live/late_traps") { |pid| expect(ask(pid, do: "who").first).to include("pid" => pid) }
     expect(result.out).to eq(%(["DEFAULT", Proc, Proc, ArgumentError, "DEFAULT"]\n[2, 2, 3]\n))
     expect(result.err.scan(/^Process /).size).to eq(3)
   end

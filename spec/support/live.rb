@@ -8,14 +8,7 @@ RSpec.shared_context "with a live program" do
   include_context "with a box"
 
   # A program that opens its socket and says so, and ends when a file is there.
-  let(:start) { <<~'RUBY' }
-    require "profiler"
-    Profiler.control
-    def ready = File.write(File.join(ENV.fetch("BOX"), "ready"), "")
-    def over? = File.exist?(File.join(ENV.fetch("BOX"), "over"))
-    def wait_for_end = (sleep 0.01 until over?)
-    def named(name, &work) = Thread.new { Thread.current.name = name; work.call }
-  RUBY
+  let(:start) { require_program("live/start") }
 
   let(:control) { File.join(box, "control") }
   let(:environment) { { "PROFILER_CONTROL" => control, "BOX" => box } }
@@ -24,8 +17,13 @@ RSpec.shared_context "with a live program" do
   #
   # @yield [Integer] the pid
   # @return [Child::Result]
-  def live(code, env: {}, **options)
-    result = ruby_child("-e", "#{start}\n#{code}", env: environment.merge(env), **options) do |pid|
+  def live(code, **options, &block) = look_into("-e", "#{start}\n#{code}", **options, &block)
+
+  # Runs a program of spec/programs in the same way.
+  def live_program(name, **options, &block) = look_into("spec/programs/#{name}.rb", **options, &block)
+
+  def look_into(*program, env: {}, **options)
+    result = ruby_child(*program, env: environment.merge(env), **options) do |pid|
       wait_until { File.exist?(File.join(box, "ready")) }
       yield pid
       File.write(File.join(box, "over"), "")

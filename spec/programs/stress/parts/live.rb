@@ -6,40 +6,12 @@ require "tmpdir"
 # leave. Beside them threads begin and end, code comes and goes, objects are moved, and the GVL is held for a while.
 module Stress
   LIVE = File.join(Dir.mktmpdir("stress"), "control")
-  CLIENT = <<~'RUBY'
-    require "profiler/control/client"
-    pid, kind = ARGV
-    done = 0
-    begin
-      Profiler::Control::Client.of(pid).then do |client|
-        loop do
-          case kind
-          when "dumps" then client.ask(do: "dump", form: "json")
-          when "sessions"
-            client.ask(do: "start", options: { mode: %w[cpu wall allocations].sample }, bound: true)
-            client.ask(do: %w[snapshot rotate stop].sample)
-          when "visits"
-            guest = Profiler::Control::Client.of(pid)
-            guest.ask(do: "who")
-            guest.ask(do: "start", options: {}, bound: rand < 0.9)
-            guest.close
-          end
-          done += 1
-        rescue Profiler::Control::Client::Failed => e
-          raise unless e.message.match?(/sessions are running already|does not run|no session runs|busy|too many/)
-        end
-      end
-    rescue StandardError => e
-      $stderr.puts("#{kind}: #{e.message}") unless e.message.include?("no answer") || e.message.include?("no control socket")
-    ensure
-      puts done
-    end
-  RUBY
+  CLIENT = File.expand_path("../client.rb", __dir__)
 
   if PROFILED
     Profiler.control(directory: LIVE)
     clients = %w[dumps dumps sessions visits].map do |kind|
-      [kind, IO.popen({ "PROFILER_CONTROL" => LIVE }, [RbConfig.ruby, "-I#{File.expand_path("../../../../lib", __dir__)}", "-e", CLIENT, Process.pid.to_s, kind])]
+      [kind, IO.popen({ "PROFILER_CONTROL" => LIVE }, [RbConfig.ruby, "-I#{File.expand_path("../../../../lib", __dir__)}", CLIENT, Process.pid.to_s, kind])]
     end
     check_at_end do
       Profiler.control.close
