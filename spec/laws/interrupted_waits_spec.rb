@@ -8,24 +8,7 @@ RSpec.describe "Wall clock time" do
   def measured_only = (skip "waits are sampled here" if RUBY_VERSION < "3.3")
 
   it "is measured without shortening any of Ruby's waits", :timed do
-    took, interrupted = run_json(<<~RUBY)
-      require "timeout"
-      require "io/wait"
-      reader, _writer = IO.pipe
-      lock, changed, asleep = Mutex.new, ConditionVariable.new, Thread.new { sleep }
-      waits = {
-        sleep: -> { sleep 0.3 }, select: -> { IO.select([reader], nil, nil, 0.3) }, join: -> { asleep.join(0.3) },
-        mutex: -> { lock.synchronize { lock.sleep(0.3) } }, condition: -> { lock.synchronize { changed.wait(lock, 0.3) } },
-        pop: -> { Timeout.timeout(0.3) { Queue.new.pop } rescue nil }, process: -> { Process.wait(spawn("sleep 0.3")) },
-        read: -> { IO.popen("sleep 0.3; echo 1", &:read) }, readable: -> { reader.wait_readable(0.3) }, system: -> { system("sleep 0.3") }
-      }
-      took = nil
-      profile = Profiler.run(mode: :wall, interval: 200) do
-        threads = waits.transform_values { |wait| Thread.new { since = now; wait.call; now - since } }
-        took = threads.transform_values(&:value)
-      end
-      print_json([took, profile.stats[:waits_interrupted]])
-    RUBY
+    took, interrupted = program_json("wall/waits")
     expect(took.size).to eq(10)
     expect(took.values).to all(be_between(299_000_000, 5_000_000_000)), took.inspect
     expect(interrupted).to measured ? eq(0) : be_between(10, 1_000)

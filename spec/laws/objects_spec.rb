@@ -61,31 +61,7 @@ RSpec.describe "Allocated objects" do
   end
 
   it "have their shares in bursts, phases and bulk work in C" do
-    worst = run_json(<<~RUBY, timeout: 120)
-      DOCUMENT = JSON.generate((1..200).map { |it| { "id" => "i\#{it}", "tags" => %w[a b c] } })
-      LINE = (1..2_000).to_a.join(",")
-      def split = LINE.split(",")
-      def parse = JSON.parse(DOCUMENT)
-      def ruby = 1_500.times { Object.new }
-      def round = (split; parse; ruby)
-      PARTS = %w[Object#split Object#parse Object#ruby]
-      def shares(every)
-        profile = Profiler.run(mode: :allocations, every: every) { 60.times { round } }
-        sums = Hash.new(0)
-        profile.samples.each do |it|
-          part = it.frames.reverse.map(&:name).find { |name| PARTS.include?(name) }
-          sums[part] += it.alloc_objects if part
-        end
-        [sums.transform_values { |it| it.fdiv(sums.values.sum) }, sums.values.sum]
-      end
-      round
-      truth, objects = shares(1)
-      worst = Array.new(20) do
-        found = shares(500).first
-        truth.map { |part, share| (share - found.fetch(part, 0)).abs / Math.sqrt(share * (1 - share) / (objects / 500.0)) }.max
-      end
-      print_json(worst.max)
-    RUBY
+    worst = program_json("allocations/parts", timeout: 120)
     expect(worst).to be < 4.5 # in standard deviations of as many independent looks
   end
 end

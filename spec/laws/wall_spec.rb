@@ -46,11 +46,7 @@ RSpec.describe "Wall clock time" do
     end
   end
 
-  let(:prelude) { <<~'RUBY' }
-    def wall(samples) = samples.sum(&:wall)
-    def of_state(profile, state) = profile.samples.select { |one| one.state == state }
-    def share(samples, of) = wall(samples).zero? ? 0 : wall(samples.select { |one| one.frames.any? { |frame| frame.name == of } }).fdiv(wall(samples))
-  RUBY
+  let(:prelude) { require_program("wall/shares") }
 
   it "includes waits that began before the session or outlive it", :timed do
     names, waits, duration = run_json(<<~RUBY)
@@ -98,26 +94,7 @@ RSpec.describe "Wall clock time" do
 
   it "separates running from having no CPU, while another process has it", :timed do
     measured_only
-    alone, beside = run_json(<<~'RUBY')
-      require "etc"
-      def work(seconds) = (till = now + (seconds * 1e9).to_i; 100.times { |number| number.to_s } while now < till)
-      def parts
-        cpu = -Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
-        profile = Profiler.run(mode: :wall) { work(0.5) }
-        cpu += Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
-        own = profile.samples.select { |row| row.thread_name == "main" }
-        of = ->(*states) { wall(own.select { |row| states.include?(row.state) }) }
-        { running: of[:running, :gc], runnable: of[:runnable], delay: profile.stats[:run_delay_ns], cpu: cpu, wall: of[:running, :gc, :runnable],
-          work: share(of_state(profile, :runnable), "Object#work"), header: profile.report.split.join(" ")[/, without a CPU/] }
-      end
-      alone = parts
-      # As many busy processes as there are CPUs, all of this one's priority, so this one gets half of what it could have.
-      busy = Array.new(Etc.nprocessors * 2) { spawn(RbConfig.ruby, "-e", "loop { }") }
-      sleep 0.2
-      beside = parts
-      busy.each { |pid| Process.kill(:KILL, pid); Process.wait(pid) }
-      print_json([alone, beside])
-    RUBY
+    alone, beside = program_json("wall/without_cpu")
     [alone, beside].each do |item|
       expect(item[:running]).to be_within(0.02 * item[:wall]).of(item[:cpu])
       expect(item[:runnable]).to be_within(0.02 * item[:wall]).of(item[:wall] - item[:cpu])

@@ -6,50 +6,13 @@ require_relative "../support/c_extension"
 RSpec.describe "Why objects are alive" do
   include_context "with a program"
 
-  # A class for each way, so that each has a question of its own.
-  let(:ways) { <<~'RUBY' }
-    require "leaky"
-    NAMES = %w[Constant ClassIvar ClassVariable Global FiberLocal ThreadVariable ClosureLocal Defined Singleton OtherStack Suspended
-               StructMember NestedIvar HashKey Enumerated ExceptionIvar Element Registered]
-    NAMES.each { |name| Object.const_set("In#{name}", Class.new { def initialize = @bytes = "b" * 50_000 }) }
-    module App; class Cache; end; end
-    def apart = Thread.new { yield; nil }.join
-    apart { App::Cache.const_set(:KEPT, InConstant.new) }
-    apart { App::Cache.instance_variable_set(:@entry, InClassIvar.new) }
-    apart { App::Cache.class_variable_set(:@@all, InClassVariable.new) }
-    apart { $kept_globally = InGlobal.new }
-    WAITING = Thread.new { Thread.stop }
-    apart { WAITING[:kept] = InFiberLocal.new } # not by itself, or its stack might still hold them
-    apart { WAITING.thread_variable_set(:held, InThreadVariable.new) }
-    apart { kept = InClosureLocal.new; App.const_set(:BLOCK, proc { kept }) }
-    apart { kept = InDefined.new; App::Cache.define_method(:defined) { kept } }
-    apart { kept = InSingleton.new; App.define_singleton_method(:single) { kept } }
-    def hold(kept) = (Thread.stop; kept)
-    HOLDING = Thread.new { hold(InOtherStack.new) }
-    FIBER = Fiber.new { kept = InSuspended.new; Fiber.yield; kept }
-    FIBER.resume
-    Pair = Struct.new(:left, :right)
-    apart { App.const_set(:PAIR, Pair.new(1, InStructMember.new)) }
-    class Outer; def initialize(inner) = @inner = inner; end
-    apart { App.const_set(:OUTER, Outer.new(Outer.new(InNestedIvar.new))) }
-    apart { App.const_set(:BY_KEY, { InHashKey.new => 1 }) }
-    apart { App.const_set(:EACH, [InEnumerated.new].each.tap(&:next)) }
-    apart { App.const_set(:ERROR, RuntimeError.new("no").tap { |it| it.instance_variable_set(:@cause_of_it, InExceptionIvar.new) }) }
-    apart { App.const_set(:LIST, [0, { "a key" => { x: InElement.new } }]) }
-    apart { Leaky.register(InRegistered.new) }
-    sleep 0.01 until [WAITING, HOLDING].all? { |it| it.status == "sleep" }
-  RUBY
-
   let(:leaky) { CExtension.options("memory/leaky") }
 
   # The names of the steps, without classes.
   def names(why) = why[:holders].first[:path].map { |step| step[:name] }
 
   it "are named, for eighteen ways to hold them" do
-    found = run_json(<<~RUBY, ruby_options: leaky, timeout: 300)
-      #{ways}
-      print_json(NAMES.to_h { |name| [name, Profiler.memory(why: "In\#{name}").why] })
-    RUBY
+    found = program_json("memory/ways", ruby_options: leaky, timeout: 300)
     expect(found.values).to all(include(count: 1, retained: be_between(50_000, 60_000), holders: [include(count: 1)]))
     expected = {
       Constant: ["App::Cache", "::KEPT"],
@@ -116,28 +79,7 @@ RSpec.describe "Why objects are alive" do
   end
 
   it "says what was asked wrongly, and calls no method of the app" do
-    out = run(<<~'RUBY')
-      class Rude < BasicObject
-        def method_missing(*) = ::Kernel.abort("called")
-        def ==(_) = ::Kernel.abort("called")
-        def equal?(_) = ::Kernel.abort("called")
-      end
-      class Touchy
-        def ==(_) = abort("called")
-        def inspect = abort("called")
-        def hash = 7
-        def eql?(_) = abort("called")
-        def self.name = abort("called")
-      end
-      class Wanted; end
-      HELD = { Touchy.new => [Rude.new, Rude.new], nil => Wanted.new }
-      class Rude; def initialize(held) = @held = held; end
-      HOLDER = Rude.new(Rude.new(Wanted.new))
-      why = Profiler.memory(why: "Wanted").why
-      p why[:count], why[:holders].map { |it| it[:path].map { |step| step[:name] } }.sort
-      p Profiler.memory(why: "Touchy").why[:count]
-      [7, "Wantd", "wanted", ""].each { |name| puts error { Profiler.memory(why: name) } }
-    RUBY
+    out = run_program("memory/rude_objects")
     expect(out).to start_with(<<~TEXT)
       2
       [["Object", "::HELD", "[nil]"], ["Object", "::HOLDER", "@held", "@held"]]

@@ -115,28 +115,7 @@ RSpec.describe "mode: :allocations" do
 
   # While only objects are sampled, threads are not hooked: each is registered at its first counted allocation.
   it "samples threads that start and exit during the session, with their names and labels, also beside a session of time" do
-    counts = run_json(<<~RUBY)
-      Thing = Class.new
-      def things(number) = number.times { Thing.new }
-      def work(name)
-        Thread.current.name = name
-        things(1_000)
-        Profiler.label(job: "job \#{name}") do
-          Fiber.new { things(1_000) }.resume
-          things(1_000)
-        end
-      end
-      session = Profiler.start(mode: :allocations, every: 1)
-      4.times do |number|
-        time = Profiler.start(mode: %i[cpu wall]) if number == 2
-        Thread.new { work("t\#{number}") }.join
-        time&.stop
-        GC.start # the thread is no more
-      end
-      things = session.stop.samples.select { |it| it.labels["class"] == "Thing" }
-      counts = things.group_by { |it| [it.thread_name, it.labels["job"]] }.transform_values { |rows| rows.sum(&:alloc_objects) }
-      print_json(counts.map(&:flatten))
-    RUBY
+    counts = program_json("allocations/short_threads")
     expect(counts).to match_array(%w[t0 t1 t2 t3].flat_map { |name| [[name, nil, 1_000], [name, "job #{name}", 2_000]] })
   end
 

@@ -80,30 +80,7 @@ RSpec.describe "mode: :heap" do
 
   # A handle of a singleton method keeps its object, and that of an anonymous class the class.
   it "does not count what only the profiler keeps: code that is made in each call" do
-    found = run_json(<<~'RUBY')
-      require "erb"
-      KEPT = []
-      class Real; end
-      TEMPLATE = ERB.new("<%= [1, 2].map { |it| it.to_s } %>")
-      ways = {
-        singleton_method: -> { o = Object.new; def o.items = [1, 2]; o.items },
-        anonymous_class: -> { Class.new { def items = [[], {}] }.new.items },
-        struct: -> { Struct.new(:a) { def items = [a, a.dup] }.new("x").items },
-        module: -> { Object.new.extend(Module.new { def items = ["a".dup] }).items },
-        erb: -> { TEMPLATE.result_with_hash(x: 1) },
-        leak: -> { KEPT << Real.new; o = Object.new; def o.items = [1, 2]; o.items }
-      }
-      leaks = ways.transform_values { |way| Profiler.leaks(rounds: 5) { 20.times { way.call } } }
-      growth = ways.slice(:singleton_method, :leak).transform_values do |way|
-        session = Profiler.start(mode: :heap, every: 1)
-        20.times { way.call }
-        before = session.snapshot
-        60.times { way.call }
-        session.stop.growth(before)
-      end
-      print_json([leaks, growth].map { |them| them.transform_values { |all| all.reject { |it| it.class_name == "Real" || it.class_name.start_with?("(internal") }.sum(&:objects) } } +
-                 [leaks[:leak].find { |it| it.class_name == "Real" }&.objects])
-    RUBY
+    found = program_json("heap/code_of_calls")
     expect(found[0].values).to all(be < 10), found.inspect
     expect(found[1].values).to all(be < 10), found.inspect
     expect(found[2]).to eq(80)

@@ -5,40 +5,10 @@ RSpec.describe "Profile#timeline" do
   include_context "with a box"
   include_context "with a program"
 
-  let(:prelude) { <<~RUBY }
-    MODE = %i[cpu wall].freeze
-    WEIGHTS = %i[count cpu wall gvl_wait gc]
-    def first_burn = burn(120)
-    def nap(began = now) = sleep(0.1).then { Thread.current[:napped] = now - began }
-    def second_burn = burn(120)
-    def phases = [first_burn, nap, second_burn]
-    def sums(shares)
-      shares.group_by { |it| [it.frames, it.thread_id, it.thread_name, it.state, it.labels] }
-            .transform_values { |some| WEIGHTS.map { |name| some.sum(&name) } }.reject { |_, weights| weights.all?(0) }
-    end
-    def same?(profile) = sums(profile.timeline) == sums(profile.samples)
-  RUBY
+  let(:prelude) { require_program("timeline/phases") }
 
   it "has the phases of each thread in order", :timed do
-    json = run_json(<<~RUBY)
-      own = nil # the nap and the CPU time of each thread by its own clocks
-      profile = Profiler.run(mode: MODE, timeline: true) do
-        threads = %w[one other].map { |name| Thread.new { Thread.current.name = name; [cpu_of { phases }, Thread.current[:napped]] } }
-        own = threads.map(&:value)
-      end
-      threads = profile.timeline.group_by(&:thread_name).slice("one", "other")
-      both = threads.values_at("one", "other")
-      phase = ->(event) { event.frames.map(&:name).grep(/first_burn|nap|second_burn/).first&.delete_prefix("Object#") }
-      print_json(
-        times: profile.timeline.map(&:time),
-        # Events that were settled at the end have no count.
-        phases: threads.transform_values { |all| all.select { |it| it.count > 0 }.filter_map(&phase).chunk_while { |a, b| a == b }.map(&:first) },
-        naps: both.map { |all| all.select { |it| it.state == :waiting && phase[it] == "nap" }.sum(&:wall) / 1_000_000 },
-        clocks: both.map { |all| all.sum(&:cpu) / 1_000_000 },
-        own: own.map { |it| it.map { |ns| ns / 1_000_000 } },
-        same: same?(profile), read: same?(Profiler::Native.parse(profile.to_pprof)), stats: profile.stats
-      )
-    RUBY
+    json = program_json("timeline/threads")
     expect(json).to include(same: true, read: true, phases: %i[one other].to_h { |name| [name, %w[first_burn nap second_burn]] })
     expect(json[:times]).to eq(json[:times].sort).and all(be_between(0, json[:stats][:duration_ns] + 5_000_000))
     # Where waits are sampled it has also been waiting until it had the GVL again.
@@ -92,25 +62,7 @@ RSpec.describe "Profile#timeline" do
   end
 
   it "excludes pauses, other labels, and what the parent of a forked child did", :timed do
-    child, labelled, labels, whole = run_json(<<~RUBY)
-      session = Profiler.start(timeline: true)
-      burn(50)
-      session.pause
-      burn(50)
-      paused_at = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
-      session.resume
-      only = Profiler.start(timeline: true, labels: { job: "a" })
-      used = Array.new(3) { |it| cpu_of { Profiler.label(job: %w[b a][it % 2]) { burn(35) } } }
-      # Whether it adds up, and has what was burnt, but no more than the clocks around.
-      sums = ->(profile, least, most) { [same?(profile), profile.timeline.sum(&:cpu).between?(least * 1_000_000, most + 5_000_000)] }
-      child = in_fork { burn(50); profile = session.stop; sums[profile, 48, cpu_now] }
-      labelled = only.stop
-      profile = session.stop
-      paused_at -= profile.meta[:started_at_ns]
-      in_pause = profile.timeline.count { |it| it.time.between?(paused_at - 45_000_000, paused_at) }
-      labels = labelled.timeline.map { |one| one.labels.slice("job") }.uniq
-      print_json([child, sums[labelled, 30, used[1]], labels, [same?(profile), in_pause]])
-    RUBY
+    child, labelled, labels, whole = program_json("timeline/left_out")
     expect([child, labelled, labels, whole]).to eq([[true, true], [true, true], [{ job: "a" }], [true, 0]])
   end
 

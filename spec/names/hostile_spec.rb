@@ -12,30 +12,7 @@ RSpec.describe "Hostile names" do
   let(:prelude) { "def tick = Profiler::Testing.handler_ns(16)" }
 
   it "are found without calling the app" do
-    names = run_json(<<~RUBY)
-      module Asked
-        %i[name to_s inspect hash == eql? equal? === singleton_class? attached_object superclass instance_method instance_methods
-           private_instance_methods instance_of? is_a? kind_of? class object_id target respond_to? method_missing].each do |question|
-          define_method(question) { |*| Kernel.abort("asked for \#{question}") }
-        end
-      end
-      class Hostile
-        def work = tick
-        define_method(:made) { tick }
-      end
-      object = Hostile.new
-      def object.own = tick
-      anonymous = Class.new(Hostile) { def sub = tick }
-      nameless = anonymous.new
-      Refining = Module.new { refine(Hostile) { def refined = tick } }
-      using Refining
-      calls = [-> { object.work }, -> { object.made }, -> { object.own }, -> { nameless.sub }, -> { object.refined }]
-      methods = [Hostile.instance_method(:work), Hostile.instance_method(:made)]
-      [Hostile, anonymous, Refining].each { |it| it.singleton_class.prepend(Asked) }
-      Hostile.prepend(Module.new { %i[class inspect to_s hash].each { |it| define_method(it) { |*| Kernel.abort("asked") } } })
-      profile = Profiler.run(threads: :current) { calls.each(&:call) }
-      print_json([*profile.samples.flat_map { |it| it.frames.map(&:name) }.uniq.grep(/work|made|own|sub|refined/), *methods.map { |it| Profiler.name_of(it) }])
-    RUBY
+    names = program_json("names/hostile")
     expect(names).to contain_exactly(
       "Hostile#work", "Hostile#made", "#<instance of Hostile>.own", "#<anonymous subclass of Hostile>#sub",
       "#<refinement Refining of Hostile>#refined", "Hostile#work", "Hostile#made"

@@ -69,11 +69,7 @@ RSpec.describe "Method names" do
       pause = 0
       last = nil
       other = Thread.new do
-        loop do
-          at = now
-          pause = [pause, at - last].max if last
-          last = at
-        end
+        loop { at = now; pause = [pause, at - last].max if last; last = at }
       end
       session = Profiler.start(threads: :current)
       Found.new.a0
