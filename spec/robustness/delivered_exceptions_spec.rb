@@ -78,28 +78,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
 
   # Stops sessions while a child sends signals, whose trap raises, until enough stops were interrupted. The VM resolves names
   # on the main thread meanwhile. Returns the block's values of these sessions.
-  let(:interruptions) { <<~RUBY }
-    def interrupt_stops(number)
-      stopping = false
-      trap("USR1") { (stopping = false; raise "signal") if stopping }
-      sender = fork { loop { sleep(rand * 0.001); Process.kill(:USR1, Process.ppid) } }
-      values = []
-      until values.size == number
-        session = Profiler::Session.start(interval: 50)
-        begin
-          stopping = true
-          session.stop
-          stopping = false
-        rescue RuntimeError
-          session.running? ? session.discard : values << yield(session)
-        end
-      end
-      values
-    ensure
-      Process.kill(:KILL, sender)
-      Process.wait(sender)
-    end
-  RUBY
+  let(:interruptions) { require_program("interrupted_stops") }
 
   it "keep a stopped profile" do
     stops = run_json(<<~RUBY, timeout: 120)

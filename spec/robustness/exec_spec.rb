@@ -4,24 +4,7 @@
 RSpec.describe "A profiled process that calls exec" do
   include_context "with a program"
 
-  let(:prelude) { <<~'RUBY' }
-    # Burns CPU for a while as another program, and says that it got to its end.
-    BURN = ["/bin/sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo alive"].freeze
-    ENGINES = %w[setitimer ticker thread_timer].freeze
-    # The exit status, or the signal, of a child that ends in the block.
-    def status(engine) = Process.wait2(fork { yield engine })[1].then { |it| it.termsig || it.exitstatus }
-    # Runs the block while another thread is in exec.
-    def slow_exec
-      go, ready = Queue.new, Queue.new
-      name = Object.new
-      name.define_singleton_method(:to_str) { ready << true; go.pop; "/no/such/program" }
-      other = Thread.new { error { exec(name) } }
-      ready.pop
-      yield
-      go << true
-      other.join
-    end
-  RUBY
+  let(:prelude) { require_program("exec/slowly") }
 
   it "arms no timer for a session that another thread starts meanwhile" do
     # To look for the program, Ruby asks its name to be a String: other Ruby code runs between us and the system call.
@@ -55,24 +38,7 @@ RSpec.describe "A profiled process that calls exec" do
   end
 
   it "continues its sessions if exec fails, once no other thread is in exec" do
-    outcomes = run_json(<<~RUBY)
-      outcomes = ENGINES.map do |engine|
-        session = Profiler.start(engine: engine.to_sym)
-        ticks = -> { session.snapshot.stats[:captured] }
-        failures = Array.new(3) { error { exec("/no/such/program") } }
-        still = nil
-        slow_exec do
-          failures << error { exec("/no/such/program") }
-          before = ticks.call
-          burn_in_pieces(160)
-          still = ticks.call - before
-        end
-        before = ticks.call
-        burn_in_pieces(160)
-        [failures.uniq, still, ticks.call - before, session.stop.meta[:notes]]
-      end
-      print_json(outcomes)
-    RUBY
+    outcomes = program_json("exec/failures")
     expect(outcomes).to match([[[/\AErrno::ENOENT: /], 0, be > 5, []]] * 3)
   end
 

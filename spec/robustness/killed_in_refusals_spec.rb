@@ -5,25 +5,6 @@ RSpec.describe "A thread that is killed while something is refused" do
   include_context "with a program"
 
   it "ends, and the process goes on" do
-    expect(run_json(<<~RUBY)).to eq(killed: true, alive: 0)
-      junk = "no profile" * 300
-      refuse = lambda do
-        [-> { Profiler::Native.parse(junk) }, -> { Profiler::Native.check_format("tea") }].each do |refused|
-          refused.call
-        rescue Profiler::FormatError, ArgumentError
-          nil
-        end
-      end
-      killed = alive = 0
-      till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 3
-      while Process.clock_gettime(Process::CLOCK_MONOTONIC) < till
-        thread = Thread.new { loop { refuse.call } }
-        sleep rand * 0.002
-        thread.kill
-        alive += 1 unless thread.join(10)
-        killed += 1
-      end
-      print_json(killed: killed > 50, alive: alive)
-    RUBY
+    expect(program_json("killed_in_refusals")).to eq(killed: true, alive: 0)
   end
 end

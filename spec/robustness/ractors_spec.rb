@@ -6,19 +6,7 @@ RSpec.describe "A Ractor other than the main one" do
   # Ruby says that Ractors are experimental, on every use.
   def run_quietly(code, **options) = run_json(code, ruby_options: ["-W0"], **options)
 
-  let(:prelude) { <<~'RUBY' }
-    def result_of(ractor) = ractor.respond_to?(:value) ? ractor.value : ractor.take
-    # Two fibers that take turns, each under a label of its own. Returns ticks that did not know whose labels they saw, and those
-    # that did.
-    def turns
-      session = Profiler.start
-      yield
-      fibers = %w[a b].map { |request| Fiber.new { Profiler.label(request: request) { 60.times { burn(2); Fiber.yield } } } }
-      60.times { fibers.each(&:resume) }
-      profile = session.stop
-      [profile.stats[:dropped_in_switch], profile.stats[:captured], samples_in(profile, "Object#burn").map { |row| row.labels["request"] }.uniq.compact.sort]
-    end
-  RUBY
+  let(:prelude) { require_program("ractors/turns") }
 
   it "is refused what the main one has" do
     names = %i[run start stop metrics flight flight_recorder continuous control allocations_of leaks]
@@ -54,26 +42,7 @@ RSpec.describe "A Ractor other than the main one" do
   end
 
   it "has labels of its own, which no session sees" do
-    alone, profiled, main = run_quietly(<<~RUBY)
-      work = -> do
-        Ractor.new do
-          inner = Fiber.new { Profiler.labels }
-          own = Profiler.label(a: 1) { Profiler.label(b: 2) { [Profiler.labels, Fiber.new { Profiler.labels.size }.resume] } }
-          [own, Profiler.labels, inner.resume]
-        end
-      end
-      alone = Array.new(2) { result_of(work.call) }
-      profiled = %i[cpu wall allocations].map do |mode|
-        ractor = work.call
-        results = [result_of(ractor)]
-        sleep 0.001 until Ractor.count == 1 # before Ruby 3.3 objects are not sampled beside others
-        profile = Profiler.run(mode: mode) do
-          Profiler.label(main: 1) { results << (mode == :allocations ? results.first : result_of(work.call)); burn }
-        end
-        [results.uniq.size, profile.samples.flat_map { |row| row.labels.keys }.uniq - %w[gc gc_reason class waiter]]
-      end
-      print_json([alone, profiled, Profiler.labels])
-    RUBY
+    alone, profiled, main = program_json("ractors/labels", ruby_options: ["-W0"])
     # A fiber without labels of its own has those of its maker; before Ruby 3.2, when it is first resumed, if a session runs.
     expect(alone).to eq([[[{ a: "1", b: "2" }, RUBY_VERSION < "3.2" ? 0 : 2], {}, {}]] * 2)
     expect(profiled).to eq([[1, ["main"]]] * 3)
@@ -107,28 +76,7 @@ RSpec.describe "A Ractor other than the main one" do
 
   # From Ruby 4.0 on, hooks on objects and on garbage collection are called in all Ractors.
   describe "that allocates beside the main one", if: RUBY_VERSION >= "4.0" do
-    let(:prelude) { <<~'RUBY' }
-      require "tmpdir"
-      class Own; end
-      class Other; end
-      def work = 30_000.times { Own.new }
-      # The result of the block, while four Ractors allocate and collect garbage; then the number of objects that they have allocated.
-      def beside_ractors
-        Dir.mktmpdir do |box|
-          stop = "#{box}/stop".freeze
-          ractors = Array.new(4) do
-            Ractor.new(stop) do |file|
-              made = 0
-              (1_000.times { Other.new }; GC.start if ((made += 1_000) % 50_000).zero?) until File.exist?(file)
-              made
-            end
-          end
-          result = yield
-          File.write(stop, "")
-          [result, ractors.sum(&:value)]
-        end
-      end
-    RUBY
+    let(:prelude) { require_program("ractors/allocating") }
 
     it "has none of its objects counted, whatever is counted" do
       rows = run_quietly(<<~RUBY, timeout: 240)
