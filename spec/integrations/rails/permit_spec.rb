@@ -19,28 +19,7 @@ RSpec.describe "config.profiler.permit" do
   # has loaded Rails, and nothing of the profiler.
   def members_of_each(permits, code)
     need_library "rails"
-    values = run_json(<<~RUBY, env: { "BOX" => box, "PERMITS" => JSON.generate(permits) }, ruby_options: ["-W0"])
-      require "rack/mock"
-      require "logger"
-      require "rails"
-      require "action_controller/railtie"
-      $VERBOSE = false
-      values = JSON.parse(ENV["PERMITS"]).map do |permit|
-        out, err = %w[out err].map { |name| File.join(ENV["BOX"], name) }
-        pid = fork do
-          ENV["PERMIT"] = permit
-          $stderr.reopen(err, "w")
-          require #{File.join(__dir__, "apps/members.rb").inspect}
-          value = begin
-            #{code}
-          end
-          File.write(out, JSON.generate(value))
-        end
-        Process.wait(pid)
-        [JSON.parse(File.read(out)), File.read(err)]
-      end
-      print_json(values)
-    RUBY
+    values = program_json("rails/members_of_each", env: { "BOX" => box, "PERMITS" => JSON.generate(permits), "CODE" => "#{prelude}\n#{code}" }, ruby_options: ["-W0"])
     permits.zip(values)
   end
 
@@ -179,15 +158,8 @@ RSpec.describe "config.profiler.permit" do
     permits.each do |permit|
       seen = members(<<~'RUBY', prepare: prepare, permit: permit)
         class PagesController
-          def login
-            request.env["warden"].set_user(params[:role])
-            render plain: "welcome"
-          end
-
-          def count
-            request.env["warden"].user
-            render plain: request.env["warden"].session["seen"].to_s
-          end
+          def login = request.env["warden"].set_user(params[:role]).then { render plain: "welcome" }
+          def count = request.env["warden"].user.then { render plain: request.env["warden"].session["seen"].to_s }
         end
         stored.each { |it| File.delete(it) } # of the permit before
         admin, member, locked, nobody = Array.new(4) { Browser.new }
