@@ -3,6 +3,7 @@
 # Code of a template that is new at each run, and the number of handles for code that sessions keep. Needs the helpers.
 require "erb"
 require "objspace"
+
 Made = Class.new
 TEMPLATE = ERB.new("<% 2.times do %><%= Made.new && nil %><% end %>").src
 def render = 200.times { eval(TEMPLATE, TOPLEVEL_BINDING.dup, "template.erb") }
