@@ -285,7 +285,13 @@ fn cpu_time_alone_says_how_little_of_the_time_it_shows() {
     let without_cpu = |it: &mut Profile| it.stats.run_delay_ns = 700_000_000;
     assert!(of_cpu_time(200, without_cpu).is_empty(), "it did not wait");
     assert_eq!(of_cpu_time(100, without_cpu).len(), 1, "it waited for 196 of the other 300 ms");
-    assert!(of_cpu_time(100, |it| it.stats.unseen_cpu_ns = 0).is_empty(), "other threads may have computed");
+    let of_one_thread = |it: &mut Profile| it.stats.unseen_cpu_ns = 0;
+    assert!(of_cpu_time(100, of_one_thread).is_empty(), "other threads may have computed");
+    let without_samples = |it: &mut Profile| {
+        of_one_thread(it);
+        it.samples.iter_mut().for_each(|row| row.weights.set(SampleType::Samples, 0));
+    };
+    assert_eq!(of_cpu_time(1, without_samples), ["used the CPU for 1.00 ms of 1.00 s: mode wall shows the rest"]);
     assert!(of_cpu_time(100, |it| it.sample_types.push(SampleType::Wall)).is_empty());
     let selected = Note::Selected { part: "focus".into(), left: 1, all: 2, of: "cpu".into() };
     assert!(of_cpu_time(100, |it| it.meta.notes.push(selected.clone())).is_empty());

@@ -13,11 +13,13 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     let measured = |of| profile.sample_types.contains(&of);
     let is_partial =
         |it: &Note| matches!(it, Note::Selected { .. } | Note::RecordingEnded { .. } | Note::ReadFrom { .. });
-    // The CPU time of the whole process is known only if all of its threads were profiled.
+    // The CPU time of the whole process is known only if all of its threads were profiled. Without a sample,
+    // the profile has nothing else to say.
     let unseen_ns = profile.stats.unseen_cpu_ns;
+    let is_known = unseen_ns > 0 || profile.total().get(SampleType::Samples) == 0;
     if !measured(SampleType::Cpu)
         || measured(SampleType::Wall)
-        || unseen_ns == 0
+        || !is_known
         || profile.meta.notes.iter().any(is_partial)
     {
         return None;
