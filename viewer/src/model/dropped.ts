@@ -35,6 +35,7 @@ function factsFor(profile: Profile, { facts, profile: known }: { readonly facts:
     header: [],
     findings: [],
     idle: { threads: 0, wall_ns: 0, rows: [] },
+    loading: [],
     origins,
     shown,
     classes: same.map((at, of) => (at >= 0 ? facts.classes[at]! : CLASSES[origins[of]!])).join(""),

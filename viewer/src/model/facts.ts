@@ -33,6 +33,8 @@ export interface Facts {
   readonly header: readonly string[];
   /** The waits of idle threads. */
   readonly idle: { readonly threads: number; readonly wall_ns: number; readonly rows: readonly number[] };
+  /** The rows that load code. */
+  readonly loading: readonly number[];
   /** The origin of each function. */
   readonly origins: readonly Origin[];
   /**

@@ -29,6 +29,7 @@ export function toFragment(profile: Profile, names: Names, selection: Selection,
   for (const [name, values] of selection.labels) for (const value of values) add(`label.${name}`, value);
   if (selection.within) add("within", `${Math.round(selection.within.least)} ${selection.within.marker}`);
   if (selection.idle) add("idle", "1");
+  if (selection.loading) add("loading", "1");
   if (selection.search) add("search", selection.search);
   for (const it of selection.transforms) add("do", "function" in it ? `${it.kind} ${names.name(it.function)}` : it.kind);
   return text.toString();
@@ -60,6 +61,7 @@ export function fromFragment(profile: Profile, names: Names, fragment: string): 
     labels,
     within: withinOf(text.get("within"), profile),
     idle: text.get("idle") === "1",
+    loading: text.get("loading") === "1",
     search: text.get("search") ?? "",
     transforms: text.getAll("do").flatMap((it) => transformOf(it, names)),
   };

@@ -71,8 +71,8 @@ export class Model {
 
   /** Returns whether each row is selected, regardless of time; stacks that a transform leaves out are not. */
   rows(selection: Selection): Uint8Array {
-    const { threads, states, labels, idle, type, transforms, side } = selection;
-    const key = JSON.stringify([side, threads && [...threads], states && [...states], [...labels].map(([name, values]) => [name, ...values]), idle, type, transforms]);
+    const { threads, states, labels, idle, loading, type, transforms, side } = selection;
+    const key = JSON.stringify([side, threads && [...threads], states && [...states], [...labels].map(([name, values]) => [name, ...values]), idle, loading, type, transforms]);
     return this.selected.of(key, "", () => {
       const rows = selectedRows(this.profile, this.facts, selection);
       const { rowNode } = this.tree(transforms);

@@ -50,6 +50,8 @@ export interface Selection {
   readonly within: Within | null;
   /** Whether to include the waits of idle threads, which wall-clock time omits by default. */
   readonly idle: boolean;
+  /** Whether to keep only what loads code. */
+  readonly loading: boolean;
   /** A regular expression that highlights matches and leaves nothing out. */
   readonly search: string;
   /** The transforms in the order in which they are applied. */
@@ -58,7 +60,7 @@ export interface Selection {
 
 /** Returns the selection of a whole profile, in its default sample type. */
 export function everything(profile: Profile): Selection {
-  return { type: profile.defaultType, range: null, against: null, side: "after", threads: null, states: null, labels: new Map(), within: null, idle: false, search: "", transforms: [] };
+  return { type: profile.defaultType, range: null, against: null, side: "after", threads: null, states: null, labels: new Map(), within: null, idle: false, loading: false, search: "", transforms: [] };
 }
 
 /** Returns whether each row is selected, regardless of time and transforms. */
@@ -77,6 +79,10 @@ export function selectedRows(profile: Profile, facts: Facts, selection: Selectio
   }
   if (!selection.idle && profile.types[selection.type]?.name === "wall") {
     for (const row of facts.idle.rows) selected[row] = 0;
+  }
+  if (selection.loading) {
+    const loading = new Set(facts.loading);
+    for (let row = 0; row < rows.count; row++) if (!loading.has(row)) selected[row] = 0;
   }
   return selected;
 }

@@ -53,6 +53,7 @@ export function twoFiles(before: Opened, after: Opened): Model {
       wall_ns: after.facts.idle.wall_ns,
       rows: [...after.facts.idle.rows, ...before.facts.idle.rows.map((it) => it + after.profile.rows.count)],
     },
+    loading: [...after.facts.loading, ...before.facts.loading.map((it) => it + after.profile.rows.count)],
     origins,
     classes,
     packages,

@@ -92,7 +92,7 @@ function BothTotals() {
 function useChips(): Chip[] {
   const { model, store, state } = useApp();
   const { profile, facts } = model;
-  const { range, against, threads, states, labels, within, idle, transforms } = state.selection;
+  const { range, against, threads, states, labels, within, idle, loading, transforms } = state.selection;
   const chips: Chip[] = [];
   if (range && against) {
     const both = [
@@ -108,6 +108,7 @@ function useChips(): Chip[] {
     chips.push({ text: `${labelWord(name)}: ${several([...values].map((it) => brief(clean(it)) || "(none)"), "values")}`, remove });
   }
   if (within) chips.push({ text: withinWord(within), remove: () => store.select({ within: null }) });
+  if (loading) chips.push({ text: "loading code", remove: () => store.select({ loading: false }) });
   if (idle) chips.push({ text: "with idle threads", remove: () => store.select({ idle: false }) });
   else if (facts.idle.rows.length > 0 && model.type(state.selection).name === "wall") {
     chips.push({ text: "without idle waits", remove: () => store.select({ idle: true }) });

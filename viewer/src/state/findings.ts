@@ -15,9 +15,6 @@ const STATES: Readonly<Record<string, readonly string[]>> = {
   blocked: ["blocked"],
 };
 
-/** The search for what loads code. `load` is left out, as an executable of a gem runs its whole program in one. */
-const REQUIRES = "^Kernel[#.]require(_relative)?$";
-
 /** Returns the selection of a finding; `null` for one that selects nothing by itself. */
 export function selectionOf(finding: Finding, model: Model, sums: Sums): Selection | null {
   const selection = found(finding, model, sums);
@@ -33,7 +30,9 @@ function found(finding: Finding, model: Model, sums: Sums): Selection | null {
     const threads = sums.idleThreads();
     return { ...selection, idle: true, threads: threads.size > 0 ? threads : null };
   }
-  if (finding.kind === "trust") return null;
+  // What a server loaded before its requests is left out of all shares.
+  if (finding.kind === "trust" || (finding.kind === "loading" && finding.share === null)) return null;
+  if (finding.kind === "loading") return { ...selection, loading: true };
   const search = searchOf(finding, model);
   const blame = profile.types.findIndex((it) => it.name === "gvl_blame");
   // The finding names the function that held the GVL. It is not on the stacks of those that waited, but has their time as a
@@ -43,9 +42,8 @@ function found(finding: Finding, model: Model, sums: Sums): Selection | null {
   return { ...selection, states: states.length > 0 ? new Set(states) : null, search };
 }
 
-/** Returns the search for the weight of a finding: all that loads code, or what ran where the finding names its caller. */
+/** Returns the search for the weight of a finding: what ran, where the finding names its caller. */
 function searchOf(finding: Finding, model: Model): string {
-  if (finding.kind === "loading" && model.profile.functions.name.some((it) => new RegExp(REQUIRES).test(it))) return REQUIRES;
   const of = finding.kind === "running" ? shownBy(finding, model) : finding.function;
   return of === null ? "" : searchFor(of, model);
 }
@@ -63,9 +61,8 @@ function shownBy({ command, function: named }: Finding, { profile }: Model): num
 export function boxOf(finding: Finding, selection: Selection, sums: Sums): number[] {
   const node = heaviestCall(finding.function, selection, sums);
   const { tree, weighed } = sums.stacks(selection);
-  // The line that loads most can be one of many, or the text of a program that runs after all is loaded.
-  const isOther = finding.kind === "loading" && !(weighed.total(node) >= finding.weight / 2 && weighed.total(node) <= finding.weight);
-  return node === 0 || isOther ? [] : tree.path(node).map((it) => tree.functions[it]!);
+  const isOneOfMany = finding.kind === "loading" && weighed.total(node) < finding.weight / 2;
+  return node === 0 || isOneOfMany ? [] : tree.path(node).map((it) => tree.functions[it]!);
 }
 
 /** Returns the search for one function: by its name, or by its place where several functions share the name. */
@@ -103,5 +100,5 @@ export function isPart({ range, threads, labels, within }: Selection): boolean {
 /** Returns whether a selection is that of a finding. */
 export function isShown(selection: Selection, of: Selection): boolean {
   const same = (one: ReadonlySet<number> | null, other: ReadonlySet<number> | null) => [...(one ?? [])].join() === [...(other ?? [])].join();
-  return selection.type === of.type && selection.search === of.search && selection.idle === of.idle && same(selection.states, of.states) && same(selection.threads, of.threads);
+  return selection.type === of.type && selection.search === of.search && selection.idle === of.idle && selection.loading === of.loading && same(selection.states, of.states) && same(selection.threads, of.threads);
 }

@@ -25,7 +25,7 @@ use super::read::page::FILE;
 use super::text::facts;
 use super::{pprof, read, Options};
 use crate::analysis::code_origin::Origin;
-use crate::analysis::findings::{findings, Finding};
+use crate::analysis::findings::{findings, loading_rows, Finding};
 use crate::analysis::idle::idle;
 use crate::analysis::package::package;
 use crate::analysis::sites::Sites;
@@ -92,6 +92,8 @@ struct Facts<'profile> {
     findings: Vec<Found<'profile>>,
     header: Vec<String>,
     idle: IdleRows,
+    /// The samples that load code, by index.
+    loading: Vec<usize>,
     origins: Vec<&'static str>,
     /// A letter for each function: see [`Class::letter`](crate::analysis::sites::Class::letter).
     classes: String,
@@ -172,6 +174,7 @@ impl<'profile> Facts<'profile> {
                 wall_ns: idle.wall_ns,
                 rows: (0..profile.samples.len()).filter(|row| idle.has(*row)).collect(),
             },
+            loading: loading_rows(profile),
             origins: functions.iter().map(|it| Origin::of(it).name()).collect(),
             classes: sites.classes().iter().map(|it| it.letter()).collect(),
             tool: sites.tool().map(str::to_owned),

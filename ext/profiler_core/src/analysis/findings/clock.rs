@@ -156,6 +156,12 @@ impl<'profile> Clock<'profile> {
         rows.map(move |(sample, part)| (sample, part, weight(sample, part))).filter(|it| it.2 > 0)
     }
 
+    /// Returns the rows of the profile in which code was loaded.
+    pub(super) fn loading_rows(&self) -> Vec<usize> {
+        let rows = self.parts.iter().enumerate();
+        rows.filter(|(_, part)| matches!(part, Part::Loading(_))).map(|(row, _)| row).collect()
+    }
+
     /// Returns the weight of some parts.
     pub(super) fn weight(&self, is: impl Fn(&Part) -> bool) -> u64 {
         self.rows().filter(|(_, part, _)| is(part)).fold(0_u64, |sum, (.., ns)| sum.saturating_add(ns))

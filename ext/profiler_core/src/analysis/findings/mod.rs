@@ -170,6 +170,12 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     all
 }
 
+/// Returns the samples, by index, that the finding on loading code counts.
+pub(crate) fn loading_rows(profile: &Profile) -> Vec<usize> {
+    let sites = Sites::of(profile);
+    Clock::of(profile, &sites, &idle_at(profile, &sites)).loading_rows()
+}
+
 fn rank(finding: &Finding) -> u64 {
     match finding.kind {
         Kind::Gc if finding.place.is_none() => finding.weight / 8,

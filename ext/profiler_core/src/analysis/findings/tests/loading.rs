@@ -54,6 +54,14 @@ fn loading_code_is_a_part_of_the_time_with_its_gem_and_line() {
 }
 
 #[test]
+fn the_rows_that_load_have_the_weight_of_the_finding() {
+    let profile = loader().profile();
+    let first = findings(&profile).remove(0);
+    let weights = loading_rows(&profile).into_iter().map(|row| profile.samples[row].weights.get(first.of));
+    assert_eq!(weights.sum::<u64>(), first.weight);
+}
+
+#[test]
 fn what_a_server_loads_before_its_requests_is_a_note() {
     let mut profile = loader().profile();
     profile.requests.record(&crate::profile::LabelSet::EMPTY, 1);
