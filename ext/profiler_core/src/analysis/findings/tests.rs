@@ -291,7 +291,10 @@ fn cpu_time_alone_says_how_little_of_the_time_it_shows() {
         of_one_thread(it);
         it.samples.iter_mut().for_each(|row| row.weights.set(SampleType::Samples, 0));
     };
-    assert_eq!(of_cpu_time(1, without_samples), ["used the CPU for 1.00 ms of 1.00 s: mode wall shows the rest"]);
+    assert_eq!(
+        of_cpu_time(1, without_samples),
+        ["used the CPU for 1.00 ms of 1.00 s: mode wall shows the rest"]
+    );
     assert!(of_cpu_time(100, |it| it.sample_types.push(SampleType::Wall)).is_empty());
     let selected = Note::Selected { part: "focus".into(), left: 1, all: 2, of: "cpu".into() };
     assert!(of_cpu_time(100, |it| it.meta.notes.push(selected.clone())).is_empty());
