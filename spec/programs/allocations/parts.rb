@@ -15,9 +15,9 @@ PARTS = %w[Object#split Object#parse Object#ruby]
 def shares(every)
   profile = Profiler.run(mode: :allocations, every: every) { 60.times { round } }
   sums = Hash.new(0)
-  profile.samples.each do |it|
-    part = it.frames.reverse.map(&:name).find { |name| PARTS.include?(name) }
-    sums[part] += it.alloc_objects if part
+  profile.samples.each do |sample|
+    part = sample.frames.reverse.map(&:name).find { |name| PARTS.include?(name) }
+    sums[part] += sample.alloc_objects if part
   end
   [sums.transform_values { |it| it.fdiv(sums.values.sum) }, sums.values.sum]
 end

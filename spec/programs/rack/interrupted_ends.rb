@@ -8,8 +8,8 @@ _ = Profiler::Middleware # loads the rest
 policy = Profiler::Recording::Policy.new(mode: :cpu, rate: 1_000_000, concurrency: 1, out: ->(_result) {})
 finish = lambda do |at|
   returns = 0
-  trace = TracePoint.new(:return) do |it|
-    next unless it.path.include?("/lib/profiler/")
+  trace = TracePoint.new(:return) do |event|
+    next unless event.path.include?("/lib/profiler/")
     (trace.disable; raise Interrupt, "from outside") if (returns += 1) == at
   end
   policy.guarded do |begun|

@@ -19,5 +19,5 @@ labelled = only.stop
 profile = session.stop
 paused_at -= profile.meta[:started_at_ns]
 in_pause = profile.timeline.count { |it| it.time.between?(paused_at - 45_000_000, paused_at) }
-labels = labelled.timeline.map { |one| one.labels.slice("job") }.uniq
+labels = labelled.timeline.map { |sample| sample.labels.slice("job") }.uniq
 print_json([child, sums[labelled, 30, used[1]], labels, [same?(profile), in_pause]])
