@@ -18,7 +18,7 @@ module Profiler
     # The options:
     #
     # * +args+, +returns+: true to have the classes and sizes of the arguments, and of the result
-    # * +show+: an Array of names of arguments whose values are shown, or a {Path} to a part of them; +result+ stands for the result,
+    # * +show+: an Array of names of arguments whose values are shown, or a {Path} to a part of them. +result+ stands for the result,
     #   <tt>@name</tt> for the instance variable of +self+, as it is at the end of the call, and +self+ for its class. Other names are
     #   those of labels
     # * +when+: a {Condition} such as <tt>"ms > 200 and user_id == 7"</tt>, with which the limit of the trace counts logged calls
