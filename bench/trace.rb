@@ -7,6 +7,11 @@
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 require "fileutils"
 require "profiler"
+begin
+  require "ruby-prof"
+rescue LoadError
+  nil # its rows are left out
+end
 
 module Bench
   # A traced method, and the ways to trace it.
@@ -55,6 +60,8 @@ module Bench
       def idle = nil
     end
 
+    def with_ruby_prof(&block) = RubyProf::Profile.new.profile(&block)
+
     # What `calls: true` adds to a call, by where that is.
     def calls_report
       best = Hash.new(Float::INFINITY)
@@ -67,6 +74,7 @@ module Bench
         Profiler.trace(Batch.instance_method(:idle), **options) { keep.call("anywhere else", turn) }
         keep.call("after the trace", turn)
       end
+      TURNS.times { with_ruby_prof { keep.call("ruby-prof, everywhere", turn) } } if defined?(RubyProf)
       plain = best.delete("before")
       rows = best.map { |name, ns| "| #{name} | #{(ns - plain).round(1)} | #{(ns / plain).round(1)} |" }
       ["ns of CPU that a trace with `calls: true` adds to another call, of #{plain.round(1)} ns, and the ratio of both", "", "| | ns | ratio |", "| --- | --- | --- |", *rows]
