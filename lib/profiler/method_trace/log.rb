@@ -183,14 +183,16 @@ module Profiler
       end
 
       def called(event)
+        begun = Begun.new
         apart do
           calls = (Thread.current[@key] ||= [])
-          calls << (begun = Begun.new) # before what may fail, as the return takes one
+          calls << begun # before what may fail, as the return takes one
           describe(begun, event)
-          @tracer._restart
-          begun.steps&.resume(clock)
           nil
         end
+        # The time of the call, and of its first line, begins when all of this is over.
+        begun.steps&.resume(clock)
+        @tracer._restart
       end
 
       def describe(begun, event)
@@ -210,12 +212,13 @@ module Profiler
 
       def stepped(event)
         now = clock
+        steps = nil
         apart do
           steps = Thread.current[@key]&.last&.steps
           steps&.add(event.lineno, event.binding, now)
-          steps&.resume(clock)
           nil
         end
+        steps&.resume(clock)
       end
 
       def returned(event)
