@@ -59,13 +59,44 @@ RSpec.describe "Profiler.trace and the values of a call" do
       default = Hash.new { abort "asked" }.compare_by_identity
       texts = ["h\u00e9".encode("UTF-16LE"), "\xd8\x00".dup.force_encoding("UTF-16BE"), "abc".dup.force_encoding("UTF-7"), "\xff".b, "\xa4\xa2".dup.force_encoding("EUC-JP")]
       large = [7**3_000_000, "x" * 50_000_000, (1..500_000).to_h { |number| [number, 1] }]
-      show = %w[env env[k] env[k][0] result self]
+      show = %w[env env[k] env[k][0] result self rest[99999999999999999999]]
       began = now
       all = [impostor, default, *texts, *large].flat_map { |value| lines(show: show, when: "env != 'x' and env[k][0] == nil and result != 1 and self != 'x'") { Shop.new.call(value) } }
       print_json([all.map { |line| line[/env: (.*?), env\[k\]/, 1] }, (now - began).fdiv(1_000_000_000)])
     RUBY
     expect(lines).to eq(['{"k" => []}', "{}", '"hé"', '"?"', '"abc"', '"?"', '"あ"', "Integer(8422065 bits)", "\"#{"x" * 300}\" (50000000 bytes)", "{1 => 1, 2 => 1, 3 => 1, 4 => 1, 5 => 1, 499995 more}"])
     expect(seconds).to be < 2
+  end
+
+  it "calls nothing of a BasicObject whose method it follows, nor of an exception that leaves it" do
+    lines = report_of(<<~'RUBY')
+      class Hostile
+        def work(other, pin)
+          token = other
+          mine = self
+          ::Kernel.raise(::Bad, "geheim") if pin == 2
+          mine
+        end
+      end
+      class Bad < StandardError
+        (instance_methods(false) + %i[message to_s inspect full_message detailed_message backtrace_locations]).each { |name| define_method(name) { |*| abort "called #{name}" } }
+        singleton_class.class_eval { %i[name to_s inspect == hash].each { |name| define_method(name) { |*| abort "called #{name} of the class" } } }
+      end
+      show = %w[other mine result self other[0] result[0]]
+      trace = Profiler.trace("Hostile#work", max_overhead: 1, lines: true, args: true, returns: true, show: show, when: "other != 1 and self == 'Hostile' and result != 3 and raised != 'x'") do
+        hostile = Hostile.new
+        hostile.work([hostile], 1)
+        begin
+          hostile.work(hostile, 2)
+        rescue Bad
+        end
+      end
+      abort "dropped" if trace.to_h[:log_dropped] > 0
+      print_json(trace.log.map { |line| line.sub(/\A.*? (?=Hostile#)|\A +\d+ +\S+ \w+  /, "").sub(/, from .*/, "").squeeze(" ") })
+    RUBY
+    expect(lines.join("\n")).to include("Hostile#work(other: [Hostile], other[0]: Hostile, pin: Integer) with self: Hostile returned Hostile with result[0]: undefined",
+                                        "Hostile#work(other: Hostile, other[0]: undefined, pin: Integer) with self: Hostile raised Bad")
+    expect(lines.join).not_to include("geheim")
   end
 
   it "names the nearest line of the app, if a library calls" do

@@ -56,7 +56,7 @@ module Profiler
       def element(value, key)
         number = Integer(key, 10, exception: false)
         case value
-        when Array then number ? AT.bind_call(value, number) : Values::UNDEFINED
+        when Array then number && number.bit_length < 62 ? AT.bind_call(value, number) : Values::UNDEFINED
         when Hash then element_of_hash(value, key, number)
         else Values::UNDEFINED
         end
