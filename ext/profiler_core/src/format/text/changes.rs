@@ -191,7 +191,13 @@ fn not_slower(diff: &Diff) -> String {
     }
     let share = if diff.compare.absolute { "" } else { "'s share of it has grown" };
     let few = diff.runs.0.min(diff.runs.1) < ENOUGH_RUNS;
-    let more = if few { format!(" {MORE_RUNS}") } else { String::new() };
+    let more = if few {
+        format!(" {MORE_RUNS}")
+    } else if diff.compare.absolute {
+        String::new()
+    } else {
+        " Pass --absolute to compare the weights themselves.".into()
+    };
     format!("The whole is slower, but no function{share} by more than chance explains.{more}")
 }
 
