@@ -5,6 +5,9 @@ module Docs
   module Comparison
     # Patterns of what differs from run to run, and the word that stands in its place. The number of a line (file.rb:7) stays.
     VARIABLE = [
+      [/, \d+ dropped\b/, ""], # most runs have no such samples
+      [/(?<=% )of (?:the CPU time|one core)(?=\))/, ""], # of which the overhead is a share, by how long the program waited
+      [/\b\d\d:\d\d:\d\d(?:\.\d+)?\b/, "TIME"],
       [/\b\d{8}T\d{6}\.\d+-\d+-\h+\b|\b\d{8}-\d{6}\b/, "TIME"],
       [/\b\d+\.\d+\.\d+(?:p\d+|\w*)\b(?: \(.*?\))?/, "VERSION"],
       [%r{(?<![\w.>])/(?:[^/\s]+/)*(?=[^/\s])}, ""],
