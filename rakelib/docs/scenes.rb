@@ -61,6 +61,8 @@ module Docs
     "docs/getting-started.md: Change it, and compare, 2" => {
       programs: "started", before: "ruby sales.rb; profiler record -q -o before.pb.gz -- ruby totals.rb > out; cp faster.rb totals.rb", output: "~> 3.1.0"
     },
+    "docs/memory.md: Where the memory of a process is" => { programs: "store" },
+    "docs/memory.md: Why objects are alive" => { programs: "store", before: SERVER },
     "docs/memory.md: What to do" => { before: SERVER },
     "docs/options.md: The profile, 2" => { prelude: "./profiles" },
     "docs/fleet.md: Pull" => { prelude: "./web" },
