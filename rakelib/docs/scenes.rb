@@ -3,9 +3,10 @@
 module Docs
   # Commands of the documents that do not run here, and why. Their syntax is checked, and the options of +profiler+.
   COMMANDS = {
-    /\Agem (build|install)/ => "compiles for minutes: check:package and check:fresh do so",
+    /\A(gem (build|install)|MATRIX=)/ => "compiles for minutes: check:package and check:fresh do so",
     /\Arake package:native/ => "makes Debian roots, as root: check:fresh uses its gem",
     %r{\Abin/(demo|test|setup)} => "installs packages of the system: check:fresh runs it",
+    /\A(docker|kubectl) exec/ => "there is no container here: the same command runs without one",
     /\Aprofiler top/ => "a screen of a terminal: spec/live has one"
   }.freeze
 
@@ -33,6 +34,8 @@ module Docs
     "README.md: Profile a command" => { programs: "readme", output: "~> 3.1.0" },
     "README.md: In a program, 2" => { with: "rspec" },
     "docs/allocations.md: Test how much code allocates" => { prelude: "./expectations" },
+    "docs/attach.md: Attach to a process that has not loaded profiler" => { before: "APP_SECONDS=100 ruby app.rb & pid=$!; sleep 2.5" },
+    "docs/attach.md: Without attaching" => { programs: "outside", before: "ruby shop.rb & pid=$!; sleep 1" },
     "docs/cli.md: Command line" => {
       before: "#{SERVER}; mkdir profiles; cp sample.pb.gz profiles/20261122T003012.123-4711-9f86d081.pb.gz",
       edit: { "main.pb.gz" => "cpu.pb.gz" } # the same run, so without a regression
