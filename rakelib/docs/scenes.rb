@@ -21,6 +21,9 @@ module Docs
   # A process with a control socket, for `PID` in a block.
   SERVER = "PROFILER_CONTROL=1 APP_SECONDS=60 RUBYOPT=-rprofiler/autoload ruby server.rb & pid=$!; sleep 1.5"
 
+  # The same with programs/tracing, and with calls that take half a second.
+  SLOW_SERVER = "export SLOW=1 PROFILER_FLIGHT=1; #{SERVER}"
+
   # The needs of blocks beside the programs of programs/common, by their headings:
   #
   # +programs+:: directories of programs/ with files that it names
@@ -95,6 +98,23 @@ module Docs
     "docs/tests.md: A whole suite" => { programs: "recipes" },
     "docs/tests.md: Single examples in RSpec" => { with: "rspec" },
     "docs/tests.md: Single examples in RSpec, 2" => { programs: "recipes" },
-    "docs/tests.md: Single tests in minitest" => { prelude: "./import_test" }
+    "docs/tests.md: Single tests in minitest" => { prelude: "./import_test" },
+    "docs/tracing.md: Trace every call of a method" => {
+      programs: "tracing", before: SERVER, edit: { /\Aprofiler trace 4711/ => "timeout --preserve-status --signal INT 3 \\0" }
+    },
+    "docs/tracing.md: Trace every call of a method, 2" => { programs: "tracing", prelude: "./import" },
+    "docs/tracing.md: Trace every call of a method, 3" => { programs: "tracing", prelude: "./import" },
+    "docs/tracing.md: What you see" => { programs: "tracing", before: SERVER, edit: { "--for 10" => "--for 4" } },
+    "docs/tracing.md: All methods of a class" => { programs: "tracing", before: SERVER, edit: { "--for 10" => "--for 4" } },
+    "docs/tracing.md: C functions" => {
+      programs: "tracing", before: SERVER, edit: { "--for 10" => "--for 2", "PG::Connection#exec_params" => "IO#write" } # there is no database
+    },
+    "docs/tracing.md: What runs inside, exactly" => { programs: "tracing", before: SERVER },
+    "docs/tracing.md: What runs inside, exactly, 2" => { programs: "tracing", prelude: "./import" },
+    "docs/tracing.md: A line for each call" => { programs: "tracing", before: SLOW_SERVER, edit: { "--when" => "--for 5 --when" } },
+    "docs/tracing.md: Which lines it ran" => { programs: "tracing", before: SLOW_SERVER },
+    "docs/tracing.md: What else happened then" => { programs: "tracing", before: SLOW_SERVER },
+    "docs/tracing.md: A profile of the slow calls only" => { programs: "tracing", before: SLOW_SERVER, edit: { "--for 60" => "--for 5" } },
+    "docs/tracing.md: In Ruby" => { programs: "tracing", prelude: "./import" }
   }.freeze
 end
