@@ -62,7 +62,8 @@ module Docs
     "docs/getting-started.md: The program, 2" => { programs: "started", prelude: "./sales" },
     "docs/getting-started.md: Record it" => { programs: "started", output: "~> 3.1.0" },
     "docs/getting-started.md: Read it" => {
-      programs: "started", before: "ruby sales.rb; profiler record -q -o before.pb.gz -- ruby totals.rb > out", output: "~> 3.1.0"
+      programs: "started", before: "ruby sales.rb; profiler record -q -o before.pb.gz -- ruby totals.rb > out", output: "~> 3.1.0",
+      edit: { /profiler annotate .*/ => "script -qec 'stty cols 80; \\0' /dev/null" } # a terminal, which cuts lines
     },
     "docs/getting-started.md: Change it, and compare, 2" => {
       programs: "started", before: "ruby sales.rb; profiler record -q -o before.pb.gz -- ruby totals.rb > out; cp faster.rb totals.rb", output: "~> 3.1.0"
