@@ -39,6 +39,17 @@ RSpec.describe Docs::Check do
     expect(told.string).to eq("2 blocks of 1 documents: 3 commands and programs ran\n")
   end
 
+  it "allows dropped samples, another base of the overhead, and another time of day" do
+    expect(differences(<<~MD)).to eq([])
+      # A
+      ```
+      $ echo "wrote a.pb.gz (753 samples, overhead 2.0% of one core)"; echo "12:03:04.123  Foo#bar"
+      wrote a.pb.gz (1,214 samples, 1 dropped, overhead 0.5% of the CPU time)
+      04:05:06.789  Foo#bar
+      ```
+    MD
+  end
+
   it "finds a line that does not come out, and a command that fails" do
     expect(differences(<<~MD)).to eq(["4: shown 80 % in Foo#bar / 81 % in Foo#baz", "6: shown b.rb:8 / b.rb:7", "7: the command has status 3 / no"])
       # A
