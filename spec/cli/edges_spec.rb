@@ -35,7 +35,8 @@ RSpec.describe "The command profiler, at its edges" do
     relative = profiler("record", "-q", "-o", "~/a.folded", "--", ruby, "-e", "1", env: { "HOME" => "home" })
     expect(relative).to have_attributes(code: 1, err: "profiler: cannot write #{box}/~/a.folded: No such file or directory\n")
     listed = profiler("ps", env: { "PROFILER_CONTROL" => "#{nobody}/control" })
-    expect(listed).to have_attributes(code: 0, err: /\Aprofiler: no process with a control socket was found/)
+    # Other processes of this user may have sockets where these are by default.
+    expect(listed).to have_attributes(code: 0, err: eq("").or(match(/\Aprofiler: no process with a control socket was found/)))
     code = "require 'profiler'; puts Profiler.control(directory: '#{nobody}/control').path"
     expect(ruby_child("-e", code, chdir: box).out).to start_with("#{box}/#{nobody}/control/")
   end
