@@ -6,10 +6,8 @@ RSpec.describe "Profiler.trace with a log of calls" do
 
   let(:prelude) { require_program("trace/log") }
 
-  def report_of(code) = JSON.parse(run(code), symbolize_names: true)
-
   it "has a line for each call: its time, arguments and result by class and size, and its caller" do
-    lines = report_of(<<~'RUBY')
+    lines = run_json(<<~'RUBY')
       print_json(lines(args: true, returns: true) { order.save(7, note: "x" * 12, password: [1, 2], more: { a: 1 }); (order.save(nil, more: :raise) rescue nil) })
     RUBY
     place = %r{from \S*:\d+\z}
@@ -18,7 +16,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "has the line of the caller, however the call ends" do
-    lines = report_of(<<~'RUBY')
+    lines = run_json(<<~'RUBY')
       class Order
         define_method(:defined) { |value| value } if RUBY_VERSION >= "3.3"
         alias defined any if RUBY_VERSION < "3.3"
@@ -38,7 +36,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "shows the values of named arguments and of the result, and never a secret" do
-    report = report_of(<<~'RUBY')
+    report = run_json(<<~'RUBY')
       long = { "api_key" => "abc", token: 5, a: [1, [2, [3]], "\e[31m\xFF", 4, 5, 6, 7], "z" * 200 => Hostile.new }
       print_json(shown: lines(show: %w[id note result]) { order.save(long, note: "y" * 400, password: "hidden") },
                  secret: error { Profiler.trace("Order#save", show: ["password"]) })
@@ -63,14 +61,14 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "hides what Rails hides in its logs" do
-    expect(report_of(<<~'RUBY')).to match([/show: the value of "note" is not shown/, "none"])
+    expect(run_json(<<~'RUBY')).to match([/show: the value of "note" is not shown/, "none"])
       module Rails; def self.application = Struct.new(:config).new(Struct.new(:filter_parameters).new([:not, /x\d/, ->(*) {}])); end
       print_json([error { Profiler.trace("Order#save", show: ["note"]) { 1 } }, error { Profiler.trace("Order#save", show: ["id"]) { 1 } }])
     RUBY
   end
 
   it "calls nothing of a value, whatever it is" do
-    lines = report_of(<<~'RUBY')
+    lines = run_json(<<~'RUBY')
       cycle = []
       cycle << cycle << Liar.new("q" * 5)
       print_json([Hostile.new, Liar.new("abc"), cycle, Class.new.new, Object.new.freeze, 10**5_000, Struct.new(:inspect).new(1)].flat_map do |value|
@@ -82,7 +80,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "has only the calls that a condition lets through, and ends after so many of these" do
-    report = report_of(<<~'RUBY')
+    report = run_json(<<~'RUBY')
       call = -> { 6.times { |number| order.outer(number) rescue nil } }
       count = ->(condition, **options) { lines("Order#outer", when: condition, **options, &call).size }
       slow = lines("Order#slow", when: "ms > 20 and waiting_ms > 20") { order.slow(0.001); order.slow(0.03) }
@@ -115,7 +113,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
         }
       end
     RUBY
-    report = report_of(<<~RUBY)
+    report = run_json(<<~RUBY)
       load #{in_box("cart.rb").dump}
       print_json(lines("Cart#total", lines: true, args: true, show: ["sum"]) { Cart.new.total([1, 2], "abc") } + lines("Cart#long", lines: true) { Cart.new.long } +
                  [error { Profiler.trace("Cart#short", lines: true) }])
@@ -132,7 +130,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "has the calls of all methods of a pattern in their order" do
-    logged, json = report_of(<<~'RUBY')
+    logged, json = run_json(<<~'RUBY')
       trace = Profiler.trace("Order#*", args: true, max_overhead: 1, when: "number > 0") { [1, 0, 2].each { |number| order.outer(number) rescue nil } }
       json = trace.to_h
       print_json([trace.log.map { |line| line[/Order#\w+\(.*?\)/] }, [json[:log].size, json[:methods].any? { |it| it.key?(:log) }]])
@@ -142,7 +140,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "is a marker of running sessions, and lets the flight recorder save what came before" do
-    report = report_of(<<~RUBY)
+    report = run_json(<<~RUBY)
       without = error { Profiler.trace("Order#slow", save: true) { } }
       recorder = Profiler.flight_recorder(out: #{in_box("flights").inspect}, minutes: 0.1)
       burn(20)
@@ -158,7 +156,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "refuses something that is not a condition, and says why" do
-    errors = report_of(<<~'RUBY')
+    errors = run_json(<<~'RUBY')
       texts = ["", "ms >", "ms > x", "ms + 1", "5 > ms", "(ms > 1", "ms > 1)", "ms > 1 ms", "`id`", "and", "ms == \u0000", "ms > 1" * 300, "(" * 100 + "ms", "not " * 100 + "ms", 5]
       print_json(texts.map { |text| error { Profiler.trace("Order#save", when: text) } } +
         [error { Profiler.trace("Order#save", args: 1) }, error { Profiler.trace("Order#save", show: "id") }, error { Profiler.trace("Order#save", arg: true) }])
@@ -169,7 +167,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "leaves the durations of the calls as they are, and its own exceptions inside" do
-    report = report_of(<<~'RUBY')
+    report = run_json(<<~'RUBY')
       class Order; def nothing(value) = value; end
       plain = Profiler.trace("Order#nothing", max_overhead: 1) { 2_000.times { order.nothing(1) } }.percentiles(50).first
       logged = Profiler.trace("Order#nothing", max_overhead: 1, args: true) { 2_000.times { order.nothing(1) } }
@@ -182,7 +180,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
   end
 
   it "delivers what other threads raise, once, after its own work" do
-    report = report_of(<<~'RUBY')
+    report = run_json(<<~'RUBY')
       class Stop < StandardError; end
       arrived = 0
       trace = Profiler.trace("Order#outer", args: true, when: "number == 2", max_overhead: 1) do

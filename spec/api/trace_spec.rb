@@ -36,14 +36,17 @@ RSpec.describe "Profiler.trace" do
     expect(all.except(:one_line)).to all(satisfy { |_kind, it| it[:trace][:total_ns] >= it[:seen].sum }) # the clocks inside are read later, and earlier
   end
 
-  it "takes as long for a call as a clock in it says, within 200 ns at the median", :timed do
-    program_json("trace/truth", timeout: 60).each do |kind, (seen, more)|
-      expect(more).to be_within(200).of(0), "#{kind}: #{more} ns more than the #{seen} ns of the clock"
+  # The second limit is for machines that are slow at times: there two readings take more than 200 ns.
+  it "takes as long for a call as a clock in it says, within 200 ns at the median, or two readings of that clock", :timed do
+    truth = program_json("trace/truth", timeout: 60)
+    limit = [200, truth[:reading] * 2].max
+    truth[:kinds].each do |kind, (seen, more)|
+      expect(more).to be_within(limit).of(0), "#{kind}: #{more} ns more than the #{seen} ns of the clock, which is read in #{truth[:reading]} ns"
     end
   end
 
   it "says who calls, and what the thread did meanwhile" do
-    trace = JSON.parse(run(<<~'RUBY'), symbolize_names: true)
+    trace = run_json(<<~'RUBY')
       class Order; def wait = sleep(0.01); end
       def first(order) = order.wait
       def second(order) = 2.times { order.wait }
@@ -60,7 +63,7 @@ RSpec.describe "Profiler.trace" do
   end
 
   it "ends by itself at its limit of calls, or if it costs too much, and leaves the method as it was" do
-    report = JSON.parse(run(<<~'RUBY'), symbolize_names: true)
+    report = run_json(<<~'RUBY')
       order = Order.new
       few = Profiler.trace("Order#save", limit: 3) { 10.times { order.save(1) } }
       dear = Profiler.trace("Order#save", max_overhead: 0.001)
@@ -79,7 +82,7 @@ RSpec.describe "Profiler.trace" do
   end
 
   it "survives garbage collection and compaction, and a trace that is dropped while it runs" do
-    report = JSON.parse(run(<<~'RUBY', timeout: 120), symbolize_names: true)
+    report = run_json(<<~'RUBY', timeout: 120)
       order = Order.new
       trace = Profiler.trace("Order#find", max_overhead: 1)
       GC.stress = true

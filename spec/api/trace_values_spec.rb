@@ -6,10 +6,8 @@ RSpec.describe "Profiler.trace and the values of a call" do
 
   let(:prelude) { require_program("trace/values") }
 
-  def report_of(code) = JSON.parse(run(code), symbolize_names: true)
-
   it "shows a part of an argument, of the result and of the object, its class, and labels" do
-    lines = report_of(<<~'RUBY')
+    lines = run_json(<<~'RUBY')
       request = Object.new
       request.instance_variable_set(:@env, { id: 7 })
       env = { "PATH_INFO" => "/orders", sym: { a: 1 }, 7 => [1, 2], Liar.new("liar") => 3, nil => Hostile.new }
@@ -29,7 +27,7 @@ RSpec.describe "Profiler.trace and the values of a call" do
   end
 
   it "compares these in a condition" do
-    counts, labels = report_of(<<~'RUBY')
+    counts, labels = run_json(<<~'RUBY')
       env = { "PATH_INFO" => "/orders", id: nil }
       conditions = ["env[PATH_INFO] == '/orders'", "env[id] == nil", "self == 'Shop'", "self != 'Shop'", "@request[a] == 1", "not @request[a]", "result[0] == 200", "result == nil", "rest[0] > 4 and rest[1] == nil", "a.b == 1"]
       counts = conditions.map { |condition| lines(when: condition) { Shop.new({ a: 1 }).call(env, 5); Branch.new.call({ id: 5 }); Branch.new.call(Hostile.new) }.size }
@@ -40,7 +38,7 @@ RSpec.describe "Profiler.trace and the values of a call" do
   end
 
   it "hides a secret wherever its name is, and in whatever encoding or class" do
-    errors, line = report_of(<<~'RUBY')
+    errors, line = run_json(<<~'RUBY')
       module Rails; def self.application = Struct.new(:config).new(Struct.new(:filter_parameters).new([:tax, "card.code"])); end
       names = %w[env[HTTP_COOKIE] env[a][password] @request.@token result[secret] rest[0].@api_key env[TAX] @card_code]
       errors = names.map { |name| error { Profiler.trace("Shop#call", show: [name]) { 1 } } }
@@ -53,7 +51,7 @@ RSpec.describe "Profiler.trace and the values of a call" do
   end
 
   it "calls nothing of a value, takes no time for a large one, and shows texts of all encodings" do
-    lines, seconds = report_of(<<~'RUBY')
+    lines, seconds = run_json(<<~'RUBY')
       impostor = Impostor.allocate
       Hash.instance_method(:[]=).bind_call(impostor, "k", Trap.allocate)
       default = Hash.new { abort "asked" }.compare_by_identity
@@ -69,7 +67,7 @@ RSpec.describe "Profiler.trace and the values of a call" do
   end
 
   it "calls nothing of a BasicObject whose method it follows, nor of an exception that leaves it" do
-    lines = report_of(<<~'RUBY')
+    lines = run_json(<<~'RUBY')
       class Hostile
         def work(other, pin)
           token = other
@@ -100,7 +98,7 @@ RSpec.describe "Profiler.trace and the values of a call" do
   end
 
   it "names the nearest line of the app, if a library calls" do
-    lines = report_of(<<~'RUBY')
+    lines = run_json(<<~'RUBY')
       require "delegate"
       trace = Profiler.trace("Shop#call", args: true) { SimpleDelegator.new(Shop.new).call(1); Profiler::Middleware.new(Shop.new).call({}); Shop.new.call(1) }
       print_json(trace.log.map { |line| line[/, from (.*)/, 1].gsub(/:\d+/, "") })

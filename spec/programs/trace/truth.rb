@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Methods that read a clock as their first and last deed, traced and not, in turns. Prints for each kind the median duration in ns
-# that the clock says, and what the trace says beyond it, without what a method takes before its first clock and after its last.
+# that the clock says, and what the trace says beyond it, without what a method takes before its first clock and after its last; and
+# what a reading of the clock takes, as a measure of the machine.
 require "json"
 require "profiler"
 
@@ -102,9 +103,14 @@ def inside(count = CALLS, &work)
   median(Work::LAST.zip(Work::FIRST).map { |last, first| last - first })
 end
 
+# The time between two readings of the clock, one right after the other.
+def reading(count = CALLS)
+  median(Array.new(count) { Process.clock_gettime(CLOCK, :nanosecond).then { |first| Process.clock_gettime(CLOCK, :nanosecond) - first } })
+end
+
 # The same by a clock around them, without its own time.
 def around(count = CALLS)
-  clock = median(Array.new(count) { Process.clock_gettime(CLOCK, :nanosecond).then { |first| Process.clock_gettime(CLOCK, :nanosecond) - first } })
+  clock = reading(count)
   durations = Array.new(count) do
     first = Process.clock_gettime(CLOCK, :nanosecond)
     yield
@@ -132,4 +138,4 @@ turns = Array.new(TURNS) do
   [seen, Profiler.trace("Array#sort", max_overhead: 1) { CALLS.times { numbers.sort } }.percentiles(50).first - seen]
 end
 results[:of_c] = turns.transpose.map { |values| median(values) }
-puts JSON.generate(results)
+puts JSON.generate({ reading: median(Array.new(TURNS) { reading }), kinds: results })
