@@ -69,6 +69,8 @@ RSpec.describe "profiler trace" do
           result = profiler_of("trace", "--calls", "--limit", "4", "--max-overhead", "1", "--out", file, pid.to_s, "Order#save")
           expect(result).to have_attributes(out: "", err: "profiler: tracing Order#save\nprofiler: wrote #{file}\n", status: be_success)
         end
+        full = profiler_of("trace", "--limit", "4", "--out", "/dev/full", pid.to_s, "Order#save")
+        expect(full).to have_attributes(code: 1, out: start_with("Order#save: 4 calls in "), err: %r{^profiler: cannot write /dev/full: No space left on device$})
         expect(File.read("#{box}/it.callgrind")).to match(/^fn=.*Order#save$/).and match(/^calls=4 /)
         expect(JSON.parse(File.read("#{box}/it.json"))).to include("calls" => 4)
         expect(File.read("#{box}/it.txt")).to match(/\AOrder#save: 4 calls in .*^ +calls +total +self +ran inside$/m)

@@ -97,7 +97,7 @@ module Profiler
       def output
         return unless @out
         raise UsageError, "--out #{@out} needs --calls, which counts the calls that the file has" if callgrind? && !@options[:calls]
-        raise UsageError, "--json is JSON, and --out #{@out} is none" if callgrind? && @json
+        raise UsageError, "--out #{@out} is not JSON: leave out --json" if callgrind? && @json
 
         load_profiler
         checked(@out) { Output.new(@out, format: :json) } # all are bytes to it
@@ -134,17 +134,21 @@ module Profiler
         lost
       end
 
-      # Prints the result. It may come with the reason why it is one: that the process has ended.
+      # Prints or writes the result. It may come with the reason why it is one: that the process has ended.
       def put(text, reason = nil)
         text = "#{Control::Client.harmless(text)}#{"\n" if json?}"
-        if @output
-          checked(@out) { @output.replace(text) }
-          CLI.complain("wrote #{@out}")
-        else
-          $stdout.write(text)
-        end
+        @output ? write(text) : $stdout.write(text)
         CLI.complain("#{Control::Client.harmless(reason)}: this is the result until then") if reason
         true
+      end
+
+      # Writes the result to the file. If that fails, it is printed, as it cannot be had again.
+      def write(text)
+        checked(@out) { @output.replace(text) }
+        CLI.complain("wrote #{@out}")
+      rescue Failure
+        $stdout.write(text)
+        raise
       end
 
       def announce(begun, method)
