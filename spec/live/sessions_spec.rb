@@ -61,6 +61,18 @@ RSpec.describe "A session in a running process" do
     end
   end
 
+  it "is lost with the reason if the process that ends cannot send it" do
+    lost = nil
+    code = "module Broken; def snapshot = raise(Profiler::Error, 'no snapshot'); end; Profiler::Session.prepend(Broken); #{burning}"
+    live(code) do |pid|
+      lost = profiler_of("record", "--pid", pid, "--duration", 60, "-o", "lost.pb.gz", chdir: box) do
+        wait_until { ask(pid, do: "sessions").first.fetch("sessions").any? }
+        FileUtils.touch("#{box}/over")
+      end
+    end
+    expect(lost).to have_attributes(code: 1, err: "profiler: the process has ended, and its profile is lost: no snapshot\n")
+  end
+
   it "is written at the signals that end the command, and missed if its process was killed" do
     %w[INT TERM HUP].each do |signal|
       live(burning) do |pid|

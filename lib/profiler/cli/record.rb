@@ -265,6 +265,7 @@ module Profiler
 
       # Starts a session in another process.
       #
+      # @param more [Hash] fields of the request: +bound+ and +farewell+, see docs/live.md
       # @return [Integer] its number
       def begin_in(client, **more)
         options = Settings.new(@env.compact).session.merge({ labels: @only }.compact.reject { |_, labels| labels.empty? })

@@ -67,8 +67,7 @@ module Profiler
         @running.to_a.each do |number, running|
           next unless running[:farewell] && running[:connection]
 
-          body = running[:session].snapshot.to_pprof
-          yield running[:connection], JSON.generate({ session: number, farewell: why, bytes: body.bytesize }), body
+          yield running[:connection], *last_profile(number, running[:session], why)
         end
       end
 
@@ -86,6 +85,14 @@ module Profiler
       end
 
       private
+
+      # @return [Array(String, String)] the head of the last answer and its body, which says why if there is no profile
+      def last_profile(number, session, why)
+        body = session.snapshot.to_pprof
+        [JSON.generate({ session: number, farewell: why, bytes: body.bytesize }), body]
+      rescue *OWN_TROUBLE => e
+        [Sessions.error("#{why}, and its profile is lost: #{Losses.reason(e)}"), ""]
+      end
 
       def list
         @running.map do |number, running|
