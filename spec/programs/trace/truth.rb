@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Methods that read a clock as their first and last deed, traced and not, in turns. Prints for each kind the median duration in ns
-# that the clock says, and what the trace says beyond it, without what a method takes before its first clock and after its last; and
-# what a reading of the clock takes, as a measure of the machine.
+# that the clock says, and what the trace says beyond it. What a method takes before its first clock and after its last is left out.
+# Also prints what a reading of the clock takes, as a measure of the machine.
 require "json"
 require "profiler"
 
