@@ -61,6 +61,25 @@ RSpec.describe "A session in a running process" do
     end
   end
 
+  it "is written into another directory if its process has ended and the file cannot be written" do
+    Dir.mkdir("#{box}/removed")
+    elsewhere = nil
+    live(burning) do |pid|
+      recorded = profiler_of("record", "--pid", pid, "--duration", 60, "-o", "removed/end.pb.gz", chdir: box) do
+        wait_until { ask(pid, do: "sessions").first.fetch("sessions").any? }
+        sleep 0.3
+        FileUtils.rmdir("#{box}/removed")
+        FileUtils.touch("#{box}/over")
+      end
+      expect(recorded.code).to eq(1)
+      elsewhere = recorded.err[%r{\Aprofiler: cannot write .*/removed/end.pb.gz: No such file or directory; the process has ended, so the profile is in (/.*/end.pb.gz)$}, 1]
+      expect(elsewhere).not_to be_nil, recorded.err
+    end
+    expect(profiler_child("report", elsewhere).out).to include("Object#burn")
+  ensure
+    FileUtils.rm_rf(File.dirname(elsewhere)) if elsewhere
+  end
+
   it "is lost with the reason if the process that ends cannot send it" do
     lost = nil
     code = "module Broken; def snapshot = raise(Profiler::Error, 'no snapshot'); end; Profiler::Session.prepend(Broken); #{burning}"

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require "fileutils"
+require "tmpdir"
+
 require_relative "../control/client"
 require_relative "answer"
 require_relative "attaching"
@@ -41,10 +44,14 @@ module Profiler
       # @param format [String, nil] of all of them, in place of their extensions
       # @return [Profile]
       def receive(client, request, paths, format)
-        outputs = paths.map { |path| [path, Output.new(path, format: format)] }
+        paths.each { |path| Output.new(path, format: format) } unless block_given? # before the process is asked
         head, bytes = block_given? ? yield : client.ask({ **request, keep: true })
         profile = Native.parse(bytes)
-        outputs.each { |path, output| written(path, request, head["session"]) { output.write(profile) } }
+        paths.each do |path|
+          Output.new(path, format: format).write(profile)
+        rescue SystemCallError => e
+          raise Failure, "cannot write #{path}: #{CLI.reason(e)}#{whereabouts(request, head["session"]) { saved_elsewhere(profile, File.basename(path), format) }}"
+        end
         forget(client, head["session"]) if request[:do] == "stop"
         profile
       rescue ArgumentError => e
@@ -53,11 +60,22 @@ module Profiler
         raise Failure, "the answer from #{client.path} is no profile: #{e.message}"
       end
 
-      def written(path, request, session)
-        yield
-      rescue SystemCallError => e
-        where = "; the process keeps the profile (profiler stop --session #{session} -o FILE PID)" if request[:do] == "stop" && session.is_a?(Integer)
-        raise Failure, "cannot write #{path}: #{CLI.reason(e)}#{where}"
+      # Says where the profile is that could not be written. A process that has ended keeps none, so it goes into another directory.
+      def whereabouts(request, session)
+        return "; the process keeps the profile (profiler stop --session #{session} -o FILE PID)" if request[:do] == "stop" && session.is_a?(Integer)
+        return unless request.empty?
+
+        "; the process has ended, so the profile is in #{yield}"
+      end
+
+      def saved_elsewhere(profile, name, format)
+        directory = Dir.mktmpdir("profiler-")
+        elsewhere = File.join(directory, name)
+        Output.new(elsewhere, format: format).write(profile)
+        elsewhere
+      rescue SystemCallError, ArgumentError => e # the latter is that of Dir.tmpdir
+        FileUtils.rm_rf(directory) if directory
+        "no file: #{e.is_a?(SystemCallError) ? CLI.reason(e) : e.message}"
       end
 
       def forget(client, session)
