@@ -15,6 +15,8 @@ RSpec.describe "profiler attach" do
     "waits for IO" => ["IO.select([IO.pipe.first])", /select/],
     "waits for a queue" => ["Thread.new { sleep }; Queue.new.pop", /pop/],
     "matches for ever" => ["/\\A(\\w+-?)+\\1?\\z/.match?(\"#{"a" * 44}!\")", /match/],
+    "runs beside a thread that reads" => ["require 'socket'; one, OTHER = UNIXSocket.pair; one.fcntl(4, 0); Thread.new { one.sysread(1) }; " \
+                                          "loop { Array.new(1_000) { |number| number.to_s } }", /Array|new|to_s/],
     "has many threads" => ["50.times { Thread.new { sleep } }; Thread.new { loop { 1.to_s } }; sleep", /sleep/]
   }.each do |what, (code, place)|
     it "attaches to a process that #{what}, and detaches" do

@@ -13,7 +13,7 @@ use profiler_core::attach::{symbols::Library, Memory};
 
 use super::place::{range, Loaded, Mappings, OtherMemory};
 use super::refusal::Refusal;
-use super::thread::{Threads, Written};
+use super::thread::{Need, Threads, Written};
 use crate::sys::clock;
 
 /// Signals that Ruby handles with one function, unless C code of the program has replaced it.
@@ -209,7 +209,7 @@ impl Attachment {
     }
 
     fn call(&self, prepared: &Prepared, function: u64, arguments: [u64; 3]) -> Result<u64, Refusal> {
-        self.threads.call(&prepared.written, function, arguments)
+        self.threads.call(&prepared.written, Need::Any, function, arguments)
     }
 
     fn prepared(&self) -> Result<&Prepared, Refusal> {
@@ -231,7 +231,8 @@ impl Attachment {
                 &(State::Wanted as u32).to_le_bytes(),
             )?;
         }
-        self.call(prepared, self.register, [0, prepared.written.code_at, prepared.written.request_at])
+        let arguments = [0, prepared.written.code_at, prepared.written.request_at];
+        self.threads.call(&prepared.written, Need::RunsJob, self.register, arguments)
     }
 
     /// Wakes Ruby's main thread by calling the signal handler with an unused signal. Returns for how many

@@ -2,7 +2,7 @@
 
 use std::fs::{read_dir, read_to_string};
 use std::ops::Range;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -18,10 +18,10 @@ use crate::sys::tracee::{extended_of_frames, NotStopped, Tracee};
 /// The time in which a thread must stop. A thread that waits for a disk may not stop in time.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The number of attempts to find a suitable thread, and the pause between them.
-const ATTEMPTS: u32 = 20;
+const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(1);
 /// The number of attempts in which only Ruby's timer thread is accepted.
-const TIMER_ATTEMPTS: u32 = 10;
+const TIMER_ATTEMPTS: usize = 10;
 /// The size of the stack that the function needs below the frame.
 const STACK: u64 = 12 * 1024;
 /// The signals that are not blocked during the call: faults and traps.
@@ -47,6 +47,17 @@ pub(super) struct Written {
     pub(super) request_at: u64,
 }
 
+/// What the called function needs of the thread that runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Nothing: every thread will do.
+    Any,
+    /// The thread itself runs the job that the function registers, if it is a Ruby thread. Ruby before 3.3
+    /// sets the interrupt flag of the calling thread alone, and a thread that waits in `read` never checks it,
+    /// as the kernel restarts the call.
+    RunsJob,
+}
+
 /// The threads of a process.
 #[derive(Debug)]
 pub(super) struct Threads {
@@ -57,23 +68,33 @@ pub(super) struct Threads {
     has_timer: bool,
     /// The id of the timer thread, or 0 until it is found.
     timer: AtomicI32,
+    /// The number of calls that needed a thread that runs a job. Each begins with another thread.
+    turns: AtomicUsize,
 }
 
 impl Threads {
     pub(super) fn new(pid: i32, ruby_data: Range<u64>, has_timer: bool) -> Self {
-        Self { pid, ruby_data, has_timer, timer: AtomicI32::new(0) }
+        Self { pid, ruby_data, has_timer, timer: AtomicI32::new(0), turns: AtomicUsize::new(0) }
     }
 
     /// Calls `function` on a thread of the process. Returns for how many nanoseconds that thread was stopped;
     /// the function has not returned yet.
-    pub(super) fn call(&self, written: &Written, function: u64, arguments: [u64; 3]) -> Result<u64, Refusal> {
+    pub(super) fn call(
+        &self,
+        written: &Written,
+        need: Need,
+        function: u64,
+        arguments: [u64; 3],
+    ) -> Result<u64, Refusal> {
+        let runs_job = need == Need::RunsJob && !self.has_timer;
+        let turn = if runs_job { self.turns.fetch_add(1, Ordering::Relaxed) } else { 0 };
         let mut why = "none of its threads can be used at the moment".to_owned();
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 sleep(PAUSE);
             }
             let only_timer = self.has_timer && attempt < TIMER_ATTEMPTS;
-            let Some(thread) = self.choose(only_timer, attempt)? else { continue };
+            let Some(thread) = self.choose(only_timer, runs_job, turn + attempt)? else { continue };
             let begun = Instant::now();
             match Tracee::stop(thread, PATIENCE) {
                 Ok(tracee) => match redirect(self.pid, written, &tracee, function, arguments) {
@@ -101,8 +122,9 @@ impl Threads {
         Err(Refusal::NotNow(why))
     }
 
-    /// Returns the most suitable thread. Returns `None` if there is none at the moment.
-    fn choose(&self, only_timer: bool, attempt: u32) -> Result<Option<i32>, Refusal> {
+    /// Returns the most suitable thread, or the next one for each further attempt. If the thread itself has to
+    /// run a job, prefers threads that run to those that wait. Returns `None` if there is none at the moment.
+    fn choose(&self, only_timer: bool, runs_job: bool, attempt: usize) -> Result<Option<i32>, Refusal> {
         let pid = self.pid;
         let look = |thread: i32| {
             let line = read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
@@ -117,7 +139,7 @@ impl Threads {
         let threads = threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let mut fit: Vec<(Fitness, bool, i32)> =
             threads.filter_map(|thread| Some((look(thread)?, thread != pid, thread))).collect();
-        fit.sort_unstable();
+        fit.sort_unstable_by_key(|found| (runs_job && found.0 == Fitness::Waits, *found));
         if let Some((Fitness::Timer, _, thread)) = fit.first() {
             self.timer.store(*thread, Ordering::Relaxed);
             return Ok(Some(*thread));
@@ -125,8 +147,7 @@ impl Threads {
         if only_timer || fit.is_empty() {
             return Ok(None);
         }
-        // If the first could not be used, each attempt tries the next.
-        Ok(fit.get(attempt as usize % fit.len()).map(|(_, _, thread)| *thread))
+        Ok(fit.get(attempt % fit.len()).map(|(_, _, thread)| *thread))
     }
 }
 
