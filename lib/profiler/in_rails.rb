@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "in_libraries/wrapping"
+
 module Profiler
   # Turns the work of Rails into labels and markers: those of requests and jobs, SQL, templates and caches.
   #
@@ -14,7 +16,8 @@ module Profiler
       actions = Actions
       jobs = Jobs
       ActiveSupport.on_load(:active_job) { include jobs unless include?(jobs) }
-      ActiveSupport.on_load(:action_controller) { prepend actions } if jobs.enabled
+      wrapping = InLibraries::Wrapping
+      ActiveSupport.on_load(:action_controller) { wrapping.wrap(self, :process_action, actions, inherited: true) } if jobs.enabled
     end
   end
 end

@@ -49,6 +49,29 @@ RSpec.describe "The labels of libraries" do
     expect(values(in_box("it.pb.gz"), "example")).to eq %w[ShopTest#test_fails ShopTest#test_sells]
   end
 
+  # The alias of a prepended method would call itself without end.
+  it "do not disturb a library that wraps the same method by alias_method" do
+    need_library "minitest", "rake"
+    test = script(<<~RUBY, name: "test.rb")
+      require "minitest/autorun"
+      require "rake"
+      eval("nil") # the hooks are installed by now
+      [[Minitest::Test, :run], [Rake::Task, :execute]].each do |owner, name|
+        owner.class_eval do
+          alias_method(:original, name)
+          define_method(:wrapped) { |*arguments| original(*arguments) }
+          alias_method(name, :wrapped)
+        end
+      end
+      class ShopTest < Minitest::Test
+        def test_sells = (#{burn})
+      end
+      Rake::Task.define_task(:warm) { #{burn} }.invoke
+    RUBY
+    path = record(RbConfig.ruby, "-w", test)
+    expect([values(path, "example"), values(path, "rake")]).to eq [%w[ShopTest#test_sells], %w[warm]]
+  end
+
   describe "in an app of Rails" do
     # Records the app. Returns what was said, the endpoints, the statement for a row, and the first finding.
     def recorded_app(**env)

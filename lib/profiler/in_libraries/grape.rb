@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "wrapping"
+
 module Profiler
   module InLibraries
     # Labels requests with +endpoint+, <tt>GET /orders/:id(.json)</tt>, and counts those that {Middleware} does not.
@@ -7,7 +9,7 @@ module Profiler
       class << self
         def hook(endpoint)
           Middleware.const_get(:Route) # loaded now, as a request can be interrupted in the middle of it
-          endpoint.prepend(self)
+          Wrapping.wrap(endpoint, :call, self)
         end
 
         # @return [Hash, nil] nil where no route is known
@@ -17,13 +19,13 @@ module Profiler
             { method: env.fetch("REQUEST_METHOD", nil).to_s, endpoint: "#{env.fetch("REQUEST_METHOD", nil)} #{route}" } if route
           end
         end
-      end
 
-      def call(env)
-        labels = Grape.labels(env) if Session.covering? && Middleware.env?(env)
-        return super unless labels
+        def call(_endpoint, env, *)
+          labels = labels(env) if Session.covering? && Middleware.env?(env)
+          return yield unless labels
 
-        Requests.label(labels, counted: !env.key?(Middleware::LABELS)) { super }
+          Requests.label(labels, counted: !env.key?(Middleware::LABELS)) { yield }
+        end
       end
     end
   end

@@ -1,17 +1,19 @@
 # frozen_string_literal: true
 
+require_relative "wrapping"
+
 module Profiler
   module InLibraries
     # Labels tests with +example+: +OrderTest#test_total+.
     module Minitest
-      def self.hook(test)
-        test.prepend(self)
-      end
+      class << self
+        def hook(test) = Wrapping.wrap(test, :run, self)
 
-      def run
-        return super unless Session.covering?
+        def run(test, *)
+          return yield unless Session.covering?
 
-        Profiler.label(example: "#{self.class}##{name}") { super }
+          Profiler.label(example: "#{test.class}##{test.name}") { yield }
+        end
       end
     end
   end

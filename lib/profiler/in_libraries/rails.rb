@@ -13,16 +13,12 @@ module Profiler
         # Rails may be loaded before the app requires <tt>profiler/rails</tt>, but is initialized after that.
         def hook(application)
           install = lambda do
-            super(application)
+            super(application, inherited: true)
             InRails.label
             InRails::Markers.subscribe
           end
           ActiveSupport.on_load(:before_initialize) { InLibraries.guarded(:Rails, &install) unless defined?(Railtie) }
         end
-      end
-
-      def call(env)
-        Rails.wanted?(env) ? Rails.labelled(env) { super } : super
       end
     end
   end

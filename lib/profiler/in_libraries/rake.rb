@@ -1,17 +1,19 @@
 # frozen_string_literal: true
 
+require_relative "wrapping"
+
 module Profiler
   module InLibraries
     # Labels the actions of tasks with +rake+: +db:migrate+.
     module Rake
-      def self.hook(task)
-        task.prepend(self)
-      end
+      class << self
+        def hook(task) = Wrapping.wrap(task, :execute, self)
 
-      def execute(*arguments)
-        return super unless Session.covering?
+        def execute(task, *)
+          return yield unless Session.covering?
 
-        Profiler.label(rake: name.to_s) { super }
+          Profiler.label(rake: task.name.to_s) { yield }
+        end
       end
     end
   end

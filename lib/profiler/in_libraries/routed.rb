@@ -1,15 +1,24 @@
 # frozen_string_literal: true
 
+require_relative "wrapping"
+
 module Profiler
   module InLibraries
-    # Extends a module that is prepended to an app. Labels and counts requests by the route that the app has found, as {Middleware}
-    # does, unless that is there.
+    # Extends the hooks of an app's class. Labels and counts requests by the route that the app has found, as {Middleware} does,
+    # unless that is there.
     module Routed
-      def hook(app)
+      # @param inherited [Boolean] as for {Wrapping.wrap}
+      def hook(app, inherited: false)
         # Loaded now, as a request can be interrupted in the middle of it.
         @route = Middleware::Route.new(nil)
-        app.prepend(self)
+        Wrapping.wrap(app, :call, self, inherited: inherited)
       end
+
+      def call(_app, env, *)
+        wanted?(env) ? labelled(env) { yield } : yield
+      end
+
+      private
 
       # Returns whether a request is to be labelled.
       def wanted?(env) = Session.covering? && Middleware.env?(env) && !env.key?(Middleware::LABELS)

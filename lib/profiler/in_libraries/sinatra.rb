@@ -7,10 +7,6 @@ module Profiler
     # Labels requests with the route of Sinatra: <tt>GET /orders/:id</tt>.
     module Sinatra
       extend Routed
-
-      def call(env)
-        Sinatra.wanted?(env) ? Sinatra.labelled(env) { super } : super
-      end
     end
   end
 end

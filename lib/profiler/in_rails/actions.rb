@@ -2,14 +2,15 @@
 
 module Profiler
   module InRails
-    # Labels controller actions with +endpoint+: +users#show+. It is prepended to controllers.
+    # Labels controller actions with +endpoint+: +users#show+.
     module Actions
-      def process_action(...)
-        recording = request.env.fetch(Middleware::RECORDING, nil)
-        return Profiler.label(endpoint: "#{controller_path}##{action_name}") { super } unless recording
+      def self.process_action(controller, *)
+        recording = controller.request.env.fetch(Middleware::RECORDING, nil)
+        endpoint = "#{controller.controller_path}##{controller.action_name}"
+        return Profiler.label(endpoint: endpoint) { yield } unless recording
 
         # ActionController::Live runs each action on a thread of its own.
-        recording.inside { Profiler.label(endpoint: "#{controller_path}##{action_name}") { super } }
+        recording.inside { Profiler.label(endpoint: endpoint) { yield } }
       end
     end
   end
