@@ -35,7 +35,6 @@ module Docs
   # +parsed+:: why it is only parsed
   SCENES = {
     "README.md: Profile a command" => { programs: "readme", output: "~> 3.1.0" },
-    "README.md: In a program, 2" => { with: "rspec" },
     "docs/allocations.md: Test how much code allocates" => { prelude: "./expectations" },
     "docs/attach.md: Attach to a process that has not loaded profiler" => { before: "APP_SECONDS=100 ruby app.rb & pid=$!; sleep 2.5" },
     "docs/attach.md: Without attaching" => { programs: "outside", before: "ruby shop.rb & pid=$!; sleep 1" },
