@@ -51,7 +51,7 @@ RSpec.describe "the end of profiler record" do
   it "prints findings even if only pictures are written, and leaves no other file", :timed do
     result = record("-o", "a.svg", "--", ruby, app)
     expect(result.err).to match(/running .*burn/).and include("[profiler] wrote a.svg")
-    expect(result.err.lines.last).to eq "           profiler view and profiler report read a .pb.gz: --out may be repeated\n"
+    expect(result.err.lines.last).to eq "           to read this profile again, also write a .pb.gz: add --out FILE.pb.gz\n"
     expect(files).to eq %w[a.svg app.rb]
   end
 

@@ -111,9 +111,9 @@ RSpec.describe "profiler convert" do
       %w[shop.pb.gz - --format jpeg] => [2, "unknown format \"jpeg\""],
       %w[shop.pb.gz shop.pb.gz --format svg] => [2, "shop.pb.gz is also an input, and svg cannot hold all of its data: write to another file"],
       %w[shop.pb.gz -] => [2, "stdout needs a format: profiler convert IN - --format FORMAT"],
-      %w[] => [2, "no IN and no OUT given (usage: profiler convert [options] IN OUT)"],
-      %w[shop.pb.gz] => [2, "no OUT given"],
-      %w[shop.pb.gz a.svg b.svg] => [2, "expected two files, IN and OUT, not 3: shop.pb.gz a.svg b.svg"]
+      %w[] => [2, "expected two files, IN and OUT, got 0 (usage: profiler convert [options] IN OUT)"],
+      %w[shop.pb.gz] => [2, "expected two files, IN and OUT, got 1: shop.pb.gz"],
+      %w[shop.pb.gz a.svg b.svg] => [2, "expected two files, IN and OUT, got 3: shop.pb.gz a.svg b.svg"]
     }.each do |args, (status, expected)|
       result = convert(*args)
       expect(result.err).to match(/\Aprofiler: [^\n]*\n\z/).and include(expected)

@@ -165,6 +165,6 @@ RSpec.describe "profiler diff and check" do
       result = profiler_child("check", *arguments, chdir: box)
       expect([result.code, result.out, result.err]).to match([status, "", message]), arguments.inspect
     end
-    expect(profiler_child("diff", "a.folded", chdir: box).err).to include("expected two profiles, BEFORE and AFTER, not 1")
+    expect(profiler_child("diff", "a.folded", chdir: box).err).to include("expected two profiles, BEFORE and AFTER, got 1")
   end
 end

@@ -151,7 +151,7 @@ RSpec.describe "profiler doctor" do
 
   it "takes no argument" do
     result = profiler_child("doctor", "me")
-    expect([result.code, result.out, result.err]).to match [2, "", /\Aprofiler: unexpected argument: me .*\n\z/]
+    expect([result.code, result.out, result.err]).to match [2, "", /\Aprofiler: expected no arguments, got 1: me .*\n\z/]
   end
 
   it "is coloured only on a terminal, and not with NO_COLOR" do

@@ -211,7 +211,7 @@ RSpec.describe "profiler report" do
   end
 
   it "requires one file and a numeric limit" do
-    { [] => "no FILE given", [recorded, "b"] => "expected one file, not 2", [recorded, "--limit", "x"] => "--limit \"x\"",
+    { [] => "no FILE given", [recorded, "b"] => "expected one FILE, got 2", [recorded, "--limit", "x"] => "--limit \"x\"",
       [recorded, "--limit", "-1"] => "--limit \"-1\" is not a limit (allowed: a whole number; 0 for all)" }.each do |args, expected|
       result = profiler_child("report", *args)
       expect(result.err).to match(/\Aprofiler: [^\n]*\n\z/).and include(expected)

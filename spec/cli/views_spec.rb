@@ -193,7 +193,7 @@ RSpec.describe "Commands that show a profile" do
     json = JSON.parse(run("view", "old.pb.gz,old.pb.gz", shop, "--print", "--json"))
     expect(json).to include("format" => "html", "bytes" => be > page.size, "before_files" => %w[old.pb.gz old.pb.gz], "after_files" => [shop])
     expect(refusal("view", shop, shop, "--in", "svg")).to match [2, /--in svg cannot compare two profiles: only the page can, and profiler diff --out diff\.svg draws/]
-    expect(refusal("view", shop, shop, shop)).to match [2, /expected one file, not 3/]
+    expect(refusal("view", shop, shop, shop)).to match [2, /expected one FILE, got 3/]
     expect(refusal("view", shop, shop, "--type", "wall")).to match [1, /the profile has no "wall"/]
     expect(refusal("view", "nowhere.pb.gz", shop)).to match [1, /cannot read nowhere\.pb\.gz/]
   ensure

@@ -182,7 +182,7 @@ RSpec.describe "profiler attach" do
       # On a fast machine it had ended to compute, or ends that while the profiler is loaded; on a slow one it had not begun.
       next if result.code.zero? || result.err.match?(/it has begun to load the profiler|the thread that loads the profiler was ended/)
 
-      expect(result.err).to match(/it did not answer in 1 s, as no Ruby code runs in it .* the request was withdrawn/)
+      expect(result.err).to match(/it did not answer within 1 s, because it runs no Ruby code .* the request was withdrawn/)
       expect(File.read("/proc/#{pid}/status")).to match(/^TracerPid:\s*0$/)
     end
   end
@@ -220,7 +220,7 @@ RSpec.describe "profiler attach" do
       sleeper = spawn("sleep", "60")
       sleep 2.1
       expect(refusal(sleeper)).to match([1, /\Aprofiler: cannot attach to process #{sleeper}: (it does not run Ruby|Ruby is still starting in it)/])
-      expect(profiler_child("attach", "x")).to have_attributes(code: 2, err: /one process id is needed/)
+      expect(profiler_child("attach", "x")).to have_attributes(code: 2, err: /\"x\" is not a PID/)
       expect(profiler_child("attach", "--wait", "0", "1")).to have_attributes(code: 2, err: /--wait "0" is not a number of seconds/)
     ensure
       Process.kill(:KILL, sleeper)

@@ -27,7 +27,7 @@ RSpec.describe "profiler memory" do
 
   it "fails in words" do
     File.write("#{box}/other.json", "{}")
-    expect(profiler_of("memory")).to have_attributes(code: 2, err: /one process or file is needed/)
+    expect(profiler_of("memory")).to have_attributes(code: 2, err: /expected one PID or one file, got 0 /)
     expect(profiler_of("memory", "#{box}/other.json")).to have_attributes(code: 1, err: %r{other\.json: not a ledger of profiler memory --json})
     expect(profiler_of("memory", "--since", "#{box}/none.json", "1")).to have_attributes(code: 1, err: %r{cannot read \S*/none\.json: No such file})
     live("ready; wait_for_end") do |pid|

@@ -21,7 +21,7 @@ RSpec.describe "profiler trace" do
   it "prints a line for each call that a condition lets through, while it runs" do
     live("#{order} ready; Thread.new { Profiler.label(user: 7) { loop { order.save(1); order.save(:other); sleep 0.005 } } }; wait_for_end") do |pid|
       result = profiler_of("trace", "--args", "--show", "number,shop", "--when", "number == 1 and user == 7 and usr != 7", "--limit", "2", pid.to_s, "Order#save")
-      expect(result.err).to eq "profiler: tracing Order#save\nprofiler: user, usr, shop: no argument of the method, so taken as labels\n"
+      expect(result.err).to eq "profiler: tracing Order#save\nprofiler: user, usr, shop are not arguments of the method, so they are read as labels\n"
       expect(result.out.lines.first(2)).to all(match(/\A\d\d:\d\d:\d\d\.\d{3}  \d\S* .s.*  Order#save\(number: 1\) returned String, from -e:\d+\n/))
       expect(result.out).to match(/^Order#save: \d+ calls in .*it reached its limit of calls/m)
       json = JSON.parse(profiler_of("trace", "--lines", "--limit", "1", "--when", "ms >= 0", "--json", pid.to_s, "Order#save").out)
@@ -32,7 +32,7 @@ RSpec.describe "profiler trace" do
   it "says that an inherited method has calls on other classes, too" do
     live("#{order} class Special < Order; end; special = Special.new; ready; Thread.new { loop { order.save(1); special.save(2); sleep 0.005 } }; wait_for_end") do |pid|
       result = profiler_of("trace", "--args", "--show", "number", "--when", "self == 'Special'", "--limit", "2", pid.to_s, "::Special#save")
-      expect(result.err).to eq "profiler: tracing Order#save\nprofiler: the method is that of Order, so calls on other classes than Special count, too " \
+      expect(result.err).to eq "profiler: tracing Order#save\nprofiler: the method is defined in Order, so calls on classes other than Special count too " \
                                "(--when \"self == 'Special'\" prints those on Special)\n"
       expect(result.out.lines.first(3)).to match([/Order#save\(number: 2\)/, /Order#save\(number: 2\)/, /\AOrder#save: \d+ calls/])
     end
@@ -167,7 +167,7 @@ RSpec.describe "profiler trace" do
 
   it "says what is wrong" do
     live("#{order} ready; wait_for_end") do |pid|
-      { ["--args", "Array#each"] => /is a C function: its calls can be counted but not logged/, ["Nope#x"] => /there is no Nope here/, [] => /one process and one method are needed/,
+      { ["--args", "Array#each"] => /is a C function: its calls can be counted but not logged/, ["Nope#x"] => /there is no Nope here/, [] => /expected one PID and one METHOD, got 1: /,
         ["--out", "x.callgrind", "Order#save"] => /--out x.callgrind needs --calls/, ["--out", "/nowhere/x.json", "Order#save"] => %r{cannot write /nowhere/x.json},
         ["--for", "x", "Order#save"] => /"x" is not a number of seconds/, ["--limit", "0", "Order#save"] => /"0" is not a number of calls/,
         ["--max-overhead", "7", "Order#save"] => /7.0 is not a share of a core/ }.each do |arguments, message|

@@ -46,8 +46,8 @@ module Profiler
       end
 
       def call(arguments)
-        path, what, *more = arguments.empty? || !profile?(arguments.first) ? [newest_file, *arguments] : arguments
-        raise UsageError, "expected one path or method, not #{more.size + 1} (usage: profiler #{USAGE})" if more.any?
+        path, *rest = arguments.empty? || !profile?(arguments.first) ? [newest_file, *arguments] : arguments
+        what, = rest.empty? ? rest : expected(rest, 1, "one path or method")
 
         choose_color
         profile = read_busy(path)

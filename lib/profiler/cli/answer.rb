@@ -116,7 +116,7 @@ module Profiler
       # here.
       def next_step(width)
         file = (@named + @others).find { |it| read_back?(it) }
-        return "#{INDENT}profiler view and profiler report read a .pb.gz: --out may be repeated" unless file
+        return "#{INDENT}to read this profile again, also write a .pb.gz: add --out FILE.pb.gz" unless file
 
         path = CLI.text(relative(file))
         can_be_typed = path.bytesize == relative(file).bytesize # else bytes of it are no text

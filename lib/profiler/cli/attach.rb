@@ -38,8 +38,9 @@ module Profiler
       end
 
       def call(arguments)
-        pid = Integer(arguments.first.to_s, 10, exception: false)
-        raise UsageError, "one process id is needed (usage: profiler #{USAGE})" unless arguments.size == 1 && pid&.positive?
+        process, = expected(arguments, 1, "one PID")
+        pid = Integer(process, 10, exception: false)
+        raise UsageError, "#{process.inspect} is not a PID (usage: profiler #{USAGE})" unless pid&.positive?
 
         Control::Client.of(pid.to_s).close
         CLI.complain("process #{pid} has a control socket already: nothing to do")

@@ -12,6 +12,8 @@ module Profiler
 
       # Characters in JSON strings that can only do harm on a terminal.
       HARMFUL = /[\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/.freeze
+      # What a usage error says if it expects a PID.
+      PS_HINT = "profiler ps lists the processes"
       private_constant :HARMFUL
 
       class << self
@@ -75,6 +77,21 @@ module Profiler
           parser.on("-h", "--help", "show this help") { @help = true }
           examples(parser)
         end
+      end
+
+      # Returns the arguments if there are as many as the command takes.
+      #
+      # @param arguments [Array<String>]
+      # @param size [Integer]
+      # @param what [String] such as "one PID"
+      # @param hint [String, nil] how to find one
+      # @return [Array<String>]
+      # @raise [UsageError]
+      def expected(arguments, size, what, hint = nil)
+        return arguments if arguments.size == size
+
+        given = ": #{arguments.map { |argument| CLI.text(argument) }.join(" ")}" if arguments.any?
+        raise UsageError, "expected #{what}, got #{arguments.size}#{given} (usage: profiler #{self.class::USAGE}#{"; #{hint}" if hint})"
       end
 
       # Parses the seconds of an option.

@@ -19,10 +19,8 @@ module Profiler
       private
 
       def call(arguments)
-        shell = arguments.first
-        unless arguments.size == 1 && SHELLS.include?(shell)
-          raise UsageError, "expected one shell (allowed: #{SHELLS.join(", ")}; usage: profiler #{USAGE})"
-        end
+        shell, = expected(arguments, 1, "one shell", "allowed: #{SHELLS.join(", ")}")
+        raise UsageError, "#{shell.inspect} is not a shell (allowed: #{SHELLS.join(", ")})" unless SHELLS.include?(shell)
 
         puts send(shell)
         0

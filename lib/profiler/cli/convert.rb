@@ -45,9 +45,7 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "#{problem_with(arguments)} (usage: profiler #{USAGE})" unless arguments.size == 2
-
-        input, out = arguments
+        input, out = expected(arguments, 2, "two files, IN and OUT")
         raise UsageError, "stdout needs a format: profiler convert IN - --format FORMAT" if out == TO_STDOUT && !@format
 
         raise UsageError, "--anonymize leaves out names, but --source includes files: pass one of them" if @anonymize && @source
@@ -58,14 +56,6 @@ module Profiler
 
       def anonymized(profile)
         @anonymize ? profile.anonymize : profile
-      end
-
-      def problem_with(arguments)
-        case arguments.size
-        when 0 then "no IN and no OUT given"
-        when 1 then "no OUT given"
-        else "expected two files, IN and OUT, not #{arguments.size}: #{arguments.join(" ")}"
-        end
       end
     end
   end

@@ -22,9 +22,8 @@ module Profiler
       private
 
       def call(arguments)
-        raise UsageError, "expected one PID, not #{arguments.size} (usage: profiler #{USAGE})" unless arguments.size == 1
-
-        client = Control::Client.of(arguments.first)
+        process, = expected(arguments, 1, "one PID", PS_HINT)
+        client = Control::Client.of(process)
         client.ask(do: "detach")
         path = client.path
         client.close

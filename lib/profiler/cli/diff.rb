@@ -54,8 +54,7 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "expected two profiles, BEFORE and AFTER, not #{arguments.size} (usage: profiler #{USAGE})" unless arguments.size == 2
-
+        expected(arguments, 2, "two profiles, BEFORE and AFTER")
         limit = limit_of(@limit)
         choose_color
         return compare_loads(*arguments) if @requires

@@ -43,8 +43,7 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "unexpected argument: #{arguments.join(" ")} (usage: profiler #{USAGE})" unless arguments.empty?
-
+        expected(arguments, 0, "no arguments")
         choose_color
         facts = Profiler::Doctor.examine
         @json ? print_json(facts) : print_text(facts)

@@ -42,11 +42,10 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "expected one PID, not #{arguments.size} (usage: profiler #{USAGE}; profiler ps lists the processes)" unless arguments.size == 1
+        process, = expected(arguments, 1, "one PID", PS_HINT)
+        return outside(process) if @outside
 
-        return outside(arguments.first) if @outside
-
-        client = client_of(arguments.first)
+        client = client_of(process)
         dump(client)
         watch(client) if @pause
         0

@@ -35,13 +35,13 @@ module Profiler
         parser.on("--owners", "find the owners of malloc's memory, in a copy of the process") { @owners = true }
         parser.on("--since LEDGER", "show what changed since a ledger that --json printed") { |path| @since = path }
         parser.on("--force", "copy the process even if it is large, or near its memory limit") { @force = true }
-        parser.on("--why CLASS", "find owners, and why the objects of a class are alive ('*': the largest)") { |name| @why = name }
+        parser.on("--why CLASS", "as --owners, and show why the objects of CLASS are alive ('*': those that retain most)") { |name| @why = name }
         attach_option(parser)
         parser.on("--json", "print JSON; sizes are bytes, times nanoseconds") { @json = true }
       end
 
       def call(arguments)
-        raise UsageError, "one process or file is needed (profiler #{USAGE}); profiler ps lists processes" unless arguments.size == 1
+        expected(arguments, 1, "one PID or one file", PS_HINT)
 
         load_profiler
         before = read(@since) if @since

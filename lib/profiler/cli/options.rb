@@ -110,10 +110,7 @@ module Profiler
 
       # Returns the named file, or else the newest profile in the working directory.
       def one_file(arguments)
-        return newest_file if arguments.empty?
-        return arguments.first if arguments.size == 1
-
-        raise UsageError, "expected one file, not #{arguments.size}: #{arguments.map { |it| CLI.text(it) }.join(" ")} (usage: profiler #{self.class::USAGE})"
+        arguments.empty? ? newest_file : expected(arguments, 1, "one FILE").first
       end
 
       # Returns the newest profile in the working directory, and names it on stderr.

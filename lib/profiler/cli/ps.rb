@@ -34,8 +34,7 @@ module Profiler
       end
 
       def call(arguments)
-        raise UsageError, "unexpected argument: #{arguments.join(" ")} (usage: profiler #{USAGE})" unless arguments.empty?
-
+        expected(arguments, 0, "no arguments")
         # A process that ends meanwhile is left out.
         answered, silent = Control::Client.ask_all(do: "who")
         found = answered.map { |path, who| who.merge("socket" => path) }.sort_by { |it| it.fetch("pid") }

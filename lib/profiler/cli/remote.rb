@@ -30,11 +30,7 @@ module Profiler
       end
 
       # Returns the process that is named; exactly one is allowed.
-      def one_process(arguments)
-        return arguments.first if arguments.size == 1
-
-        raise UsageError, "expected one PID, not #{arguments.size} (usage: profiler #{self.class::USAGE}; profiler ps lists the processes)"
-      end
+      def one_process(arguments) = expected(arguments, 1, "one PID", Command::PS_HINT).first
 
       # Requests a profile, and writes it to these files. A session that is stopped for it keeps its profile until it is
       # written. A block returns an answer that needs no request.

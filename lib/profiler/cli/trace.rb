@@ -28,18 +28,19 @@ module Profiler
         profiler trace --show @state,result --when '@total > 1000' 4711 'Order#save'
 
         It traces until the process ends, or you press Ctrl-C. All other code of the process runs as before, except for a C
-        function such as IO#write: then each call of any C function takes some 0.05 us longer. profiler ps lists the processes.
+        function such as IO#write: then each call of any C function takes about 0.05 us longer. profiler ps lists the processes.
 
         A * stands for any characters: each such method that the class itself defines is traced, and has a line of its own in the
         result. --max-overhead applies to all of them together, and --limit to each.
 
-        With --calls, a hook runs at each call and return in the process, and all of it is slower meanwhile. --max-overhead says
-        how much.
+        With --calls, a hook runs at each call and return in the process, which slows all of it down. --max-overhead limits that.
 
         With --args, --return, --show, --lines, --save or --when, it also prints a line for each call, at most 100 a second. Values are shown
-        as their classes and sizes, unless --show names them. A condition compares ms, running_ms, waiting_ms, gvl_ms, gc_ms,
-        raised, returned, self (names of classes), result, arguments, instance variables such as @total, parts such as
-        env[PATH_INFO], and labels with numbers and 'texts'; it has and, or, not and ( ).
+        as their classes and sizes, unless --show names them.
+
+        A condition compares names with numbers and 'texts', and combines comparisons with and, or, not and parentheses. The names
+        are ms, running_ms, waiting_ms, gvl_ms and gc_ms; raised, returned and self (class names); result, arguments, instance
+        variables such as @total, parts such as env[PATH_INFO]; and labels.
       TEXT
 
       # The allowed seconds.
@@ -58,15 +59,15 @@ module Profiler
 
       def define(parser)
         parser.on("--for SECONDS", "stop after SECONDS") { |text| @seconds = seconds("--for", text, SECONDS) }
-        parser.on("-o", "--out FILE", "write the result to FILE, not to stdout: JSON in a .json, with --calls what KCachegrind reads in a .callgrind, else text") { |file| @out = file }
+        parser.on("-o", "--out FILE", "write the result to FILE instead of stdout: as JSON if it ends in .json, for KCachegrind if in .callgrind (needs --calls), else as text") { |file| @out = file }
         parser.on("--limit CALLS", "stop after CALLS calls of each method") { |text| @options[:limit] = calls(text) }
         parser.on("--max-overhead SHARE", "stop when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
         parser.on("--args", "print a line for each call, with its arguments") { @options[:args] = true }
         parser.on("--return", "print a line for each call, with what it returned") { @options[:returns] = true }
-        parser.on("--show NAMES", Array, "also show the values of these arguments, not only their classes; of what was returned: result; of instance variables: @name; of a part: env[PATH_INFO]; of labels; and the class: self") { |names| @options[:show] = names }
+        parser.on("--show NAMES", Array, "also show the values of these names, separated by commas: arguments, result, @instance_variables, parts such as env[PATH_INFO], labels, or self (the class)") { |names| @options[:show] = names }
         parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
         parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
-        parser.on("--calls", "count and time each function that runs inside the method, too (raise --max-overhead for it)") { @options[:calls] = true }
+        parser.on("--calls", "also count and time each function that runs inside the method (raise --max-overhead for it)") { @options[:calls] = true }
         parser.on("--rows N", "functions that --calls lists; 0 for all (default 30)") { |text| @rows = rows(text) }
         parser.on("--save", "make the flight recorder of the process save a file for each of these calls") { @options[:save] = true }
         attach_option(parser)
@@ -96,7 +97,7 @@ module Profiler
       # Checks the file before the trace begins.
       def output
         return unless @out
-        raise UsageError, "--out #{@out} needs --calls, which counts the calls that the file has" if callgrind? && !@options[:calls]
+        raise UsageError, "--out #{@out} needs --calls, which counts the calls in it" if callgrind? && !@options[:calls]
         raise UsageError, "--out #{@out} is not JSON: leave out --json" if callgrind? && @json
 
         load_profiler
@@ -108,8 +109,7 @@ module Profiler
       end
 
       def call(arguments)
-        process, method, *rest = arguments
-        raise UsageError, "one process and one method are needed (profiler #{USAGE}); profiler ps lists processes" unless method && rest.empty?
+        process, method = expected(arguments, 2, "one PID and one METHOD", PS_HINT)
 
         @output = output
         client = client_of(process)
@@ -134,7 +134,7 @@ module Profiler
         lost
       end
 
-      # Prints or writes the result. It may come with the reason why it is one: that the process has ended.
+      # Prints or writes the result. If the process has ended, the reason is printed too.
       def put(text, reason = nil)
         text = "#{Control::Client.harmless(text)}#{"\n" if json?}"
         @output ? write(text) : $stdout.write(text)
@@ -142,7 +142,7 @@ module Profiler
         true
       end
 
-      # Writes the result to the file. If that fails, it is printed, as it cannot be had again.
+      # Writes the result to the file. If that fails, prints it, because it cannot be requested again.
       def write(text)
         checked(@out) { @output.replace(text) }
         CLI.complain("wrote #{@out}")
@@ -156,17 +156,17 @@ module Profiler
         CLI.complain("tracing #{Control::Client.harmless(name)}#{" until Ctrl-C" unless @seconds || @options[:limit]}")
         asked, owner = [method.delete_prefix("::"), name].map { |text| text[/\A(.*)[#.]/, 1].to_s }
         if asked != owner
-          CLI.complain("#{Control::Client.harmless("the method is that of #{owner}, so calls on other classes than #{asked} count, too")} (--when \"self == '#{asked}'\" prints those on #{asked})")
+          CLI.complain("#{Control::Client.harmless("the method is defined in #{owner}, so calls on classes other than #{asked} count too")} (--when \"self == '#{asked}'\" prints those on #{asked})")
         end
         labels = Array(begun["labels"]).grep(String)
         return if labels.empty?
 
-        CLI.complain("#{Control::Client.harmless(labels.join(", "))}: no argument of the method, so taken as #{labels.one? ? "a label" : "labels"}")
+        CLI.complain("#{Control::Client.harmless(labels.join(", "))} #{labels.one? ? "is not an argument of the method, so it is read as a label" : "are not arguments of the method, so they are read as labels"}")
       end
 
-      # Waits for the end of the trace, of its time or of the process, or for a signal. Prints what was logged meanwhile.
+      # Waits until the trace, its time or the process ends, or a signal arrives. Prints the lines of the log as they come.
       #
-      # @return [Boolean] whether the result was printed, too, as the process has sent it by itself
+      # @return [Boolean] whether the result was printed as well, because the process has sent it by itself
       def wait(client, signal)
         till = @seconds && now + @seconds
         while (left = till ? till - now : PAUSE).positive?
@@ -182,7 +182,7 @@ module Profiler
         $stdout.flush if lines.any?
       end
 
-      # The process has sent nothing as it ended.
+      # Prints the last copy of the result, or reports that it is lost, because the process ended without sending it.
       def lost
         gone = "the process was killed or has crashed"
         raise Failure, "#{gone}, so the result is lost#{": #{@seen.calls_at}" if @seen.calls}" unless @seen.copy
