@@ -139,7 +139,7 @@ module Profiler
         case File.extname(out)
         when ".json" then :to_json
         when ".callgrind"
-          raise ArgumentError, "out: #{out.inspect} needs calls: true, which counts the calls that the file has" unless options[:calls]
+          raise ArgumentError, "out: #{out.inspect} needs calls: true, which counts the calls in it" unless options[:calls]
 
           :to_callgrind
         else :to_s
@@ -149,7 +149,7 @@ module Profiler
       # Checks +calls+. The Ruby code of a log would count as part of what it logs.
       def check_calls(calls, log)
         raise ArgumentError, "calls: #{AnyObject.text(calls)} is not allowed (allowed: true, false)" unless true.equal?(calls) || false.equal?(calls)
-        raise ArgumentError, "calls: true counts what runs inside, which #{log.keys.join(", ")} would change: trace twice" if calls && Log.wanted?(log)
+        raise ArgumentError, "calls: true cannot be combined with #{log.keys.join(", ")}: their code would be counted too" if calls && Log.wanted?(log)
       end
     end
 

@@ -56,7 +56,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
                             /  Integer#thing with @state: undefined returned Integer/, /  Integer#thing with @state: undefined returned Integer/,
                             *[/  Struct#thing with @state: undefined returned #<anonymous subclass of Struct>/] * 2, /  Order#close with @state: 2 returned Integer/])
     expect(errors.first(2)).to all(match(/\AArgumentError: show: the value of "@\w+" is not shown, because its name looks like a secret\z/))
-    expect(errors[2..9]).to all(match(/\AArgumentError: show: ".*" is not a name \(allowed: of arguments, variables and labels such as id, of instance variables such as @id, parts of these such as id\[0\], self, and result\)\z/))
+    expect(errors[2..9]).to all(match(/\AArgumentError: show: ".*" is not a name \(allowed: an argument, local variable or label such as id; an instance variable such as @id; a part such as id\[0\]; self; result\)\z/))
     expect(errors.last).to eq 0
   end
 

@@ -153,7 +153,7 @@ module Profiler
         wrong = names.find { |name| !name.valid_encoding? || !name.encoding.ascii_compatible? || !Path::NAME.match?(name) }
         return names unless wrong
 
-        raise ArgumentError, "show: #{AnyObject.text(wrong)} is not a name (allowed: of arguments, variables and labels such as id, of instance variables such as @id, parts of these such as id[0], self, and #{RESULT})"
+        raise ArgumentError, "show: #{AnyObject.text(wrong)} is not a name (allowed: an argument, local variable or label such as id; an instance variable such as @id; a part such as id[0]; self; #{RESULT})"
       end
 
       def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
