@@ -100,7 +100,7 @@ RSpec.describe "The labels of libraries" do
     it "are missing, and the app runs, if Rails does not have the expected interface" do
       err, _, statement, = recorded_app(OLD_RAILS: "1")
       expect(statement).to be_nil
-      expect(err).to include("[profiler] work of Rails has no labels: NoMethodError: ")
+      expect(err).to include("[profiler] could not hook into Rails, so its work has no labels: NoMethodError: ")
     end
   end
 
@@ -160,7 +160,7 @@ RSpec.describe "The labels of libraries" do
   end
 
   it "do not touch libraries that are not loaded, not ready, or of another shape" do
-    found = run_json(<<~'RUBY', err: match(/\A\[profiler\] work of Rake has no labels: NoMethodError: .*\n\z/))
+    found = run_json(<<~'RUBY', err: match(/\A\[profiler\] could not hook into Rake, so its work has no labels: NoMethodError: .*\n\z/))
       module Rake
         Task = Object.new
       end

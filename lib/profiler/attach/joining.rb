@@ -125,8 +125,8 @@ module Profiler
         withdrawn = native { @attachment._withdraw }
         return unless withdrawn || state == IDLE
 
-        raise Refused, "it did not answer in #{@patience.round} s, as no Ruby code runs in it (a C function that keeps the GVL, or a file that is not " \
-                       "read): the request was withdrawn. profiler dump --outside #{@target.pid} shows what the kernel knows"
+        raise Refused, "it did not answer within #{@patience.round} s, because it runs no Ruby code (a C function keeps the GVL, or it reads " \
+                       "a file that does not answer): the request was withdrawn. profiler dump --outside #{@target.pid} shows what the kernel knows"
       end
 
       # Waits until the control socket is open.
