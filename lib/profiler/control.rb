@@ -57,8 +57,8 @@ module Profiler
         end
       end
 
-      # Opens the control socket for the command that has attached to this process, where it looks for it. A socket that the app has
-      # opened is used as it is.
+      # Opens the control socket in the default directory, where the command that attached to this process looks for it. Keeps a
+      # socket that the app has opened.
       #
       # @api private
       def attach
@@ -254,8 +254,8 @@ module Profiler
       @server._listen(listener.fileno)
     end
 
-    # Returns the place of sockets. The directory belongs to the user who started the process; if the process has another user since
-    # then, its sockets are where that user looks.
+    # Returns the directory for sockets. It belongs to the user who started the process. If the process has changed its user since
+    # then, returns the default directory of the new user.
     def place = @place.ours? ? @place : Place.default
 
     # Starts the thread, which inherits the mask so that it runs even if it is killed at once.

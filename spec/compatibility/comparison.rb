@@ -3,12 +3,12 @@
 require_relative "trial"
 
 module Compatibility
-  # Tells tests that end otherwise with us from those that end as they like.
+  # Separates tests whose result changes under the profiler from flaky ones.
   class Comparison
     AGAIN = 3
 
-    # kind is :flaky (the plain runs differ among themselves), :once (it did not happen again), :rubyopt (it has something against
-    # RUBYOPT, whatever is loaded by it) or :differs.
+    # kind is :flaky (the runs without the profiler differ), :once (the difference did not recur), :rubyopt (the test also differs
+    # with an empty file in RUBYOPT) or :differs.
     Verdict = Struct.new(:item, :test, :way, :plain, :ours, :kind, keyword_init: true) do
       def to_s
         "#{kind} #{way} #{item} #{test}: plain #{plain.join(",")}; with us #{ours.join(",")}"
