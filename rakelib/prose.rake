@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Paths whose sentences rake lint measures with rakelib/prose.rb.
-PROSE = %w[ext lib spec sig rakelib bench docs README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md].freeze
+PROSE = %w[ext lib spec sig rakelib bench docs viewer/src README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md].freeze
 
 namespace :lint do
   desc "Find sentences of more than 40 words in comments and documents; rake lint:prose[ext,README.md] checks these paths"
@@ -14,7 +14,7 @@ namespace :lint do
   task :prose_advice do |_task, paths|
     next left_out("vale", "not installed") unless here?("vale", "--version")
 
-    checked = paths.extras.empty? ? [*PROSE, "viewer/src"] : paths.extras
+    checked = paths.extras.empty? ? PROSE : paths.extras
     sh "vale", "--config", "#{ROOT}/rakelib/vale/vale.ini", "--no-exit", "--output", "line", *checked, verbose: false
   end
 end

@@ -29,7 +29,7 @@ class Prose
   private
 
   def inside(directory)
-    names = Dir.glob("**/*.{rb,rake,ru,rbs,rs,md}", base: directory).grep_v(%r{(?:^|/)(?:target|tmp|node_modules)/})
+    names = Dir.glob("**/*.{rb,rake,ru,rbs,rs,md,ts,tsx}", base: directory).grep_v(%r{(?:^|/)(?:target|tmp|node_modules)/})
     names.map { |name| File.join(directory, name) }
   end
 
@@ -46,8 +46,15 @@ class Prose
     case File.extname(file)
     when ".md" then markdown(lines)
     when ".rs" then [%r{\A\s*/// ?}, %r{\A\s*//! ?}, %r{\A\s*//(?![/!]) ?}].flat_map { |mark| comments(lines, mark) } + trailing(lines, %r{\s//\s(.*)\z})
+    when ".ts", ".tsx" then script(lines)
     else comments(lines, /\A\s*#(?!!) ?/) + trailing(lines, /\s#\s(.*)\z/)
     end
+  end
+
+  # Comments of TypeScript: blocks with an asterisk before each line, lines, and those behind code.
+  def script(lines)
+    lines = lines.map { |line| line.sub(%r{\s*\*/\s*\z}, "") }
+    comments(lines, %r{\A\s*(?:/\*\*?|\*(?!/)) ?}) + comments(lines, %r{\A\s*// ?}) + trailing(lines, %r{\s//\s(.*)\z})
   end
 
   # Comments behind code. What looks like one inside a string is read as well.

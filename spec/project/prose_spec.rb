@@ -24,6 +24,7 @@ RSpec.describe Prose do
     long = "word " * 45
     expect(problems("a.rs", "//! The map.\n\n/// #{long}\nfn a() {} // #{long}\n").size).to eq 2
     expect(problems("a.rb", "# #{long}\ndef a\n  1\nend\n").size).to eq 1
+    expect(problems("a.tsx", "/**\n * #{long}\n */\nconst a = 1; // #{long}\n/** #{long} */\n").size).to eq 3
     expect(problems("a.md", "```\n#{long}\n```\n")).to eq([])
   end
 
