@@ -4,8 +4,8 @@
 module Profiler
   class << self
     # Profiles the process for the rest of its life, with one profile per period. Each profile contains all that happened since
-    # the previous one. A forked child continues by itself. The last profile is delivered at the end of the process, also by
-    # +exit!+ and +exec+, which wait for it for at most 5 seconds.
+    # the previous one. A forked child continues by itself. The last profile is delivered when the process ends, even by
+    # +exit!+ or +exec+, which wait for it for at most 5 seconds.
     #
     #   Profiler.continuous(out: "tmp/profiles", period: 60)
     #

@@ -119,7 +119,7 @@ module Profiler
       end
 
       # @param object [Object]
-      # @return [String, nil] the text of a String or a Symbol; nil if it is neither, or its bytes are no text
+      # @return [String, nil] the text of a String or a Symbol; nil if it is neither, or its bytes are not valid text
       def utf8(object)
         return unless String === object || Symbol === object
 
@@ -133,7 +133,7 @@ module Profiler
 
       private
 
-      # @return [Integer, Float, Rational, nil] nil for what is no real number
+      # @return [Integer, Float, Rational, nil] nil if the object is not a real number
       def own_number(object)
         case object
         when Integer, Float, Rational then object

@@ -22,13 +22,13 @@ module Profiler
     alias exit kill
     alias terminate kill
 
-    # Returns at once, also if the thread runs. Only a thread that was killed is waited for.
+    # Returns at once, even if the thread runs. Waits only for a thread that was killed.
     #
     # @param limit [Numeric, nil] seconds
     # @return [self, nil] as Thread#join
     def join(limit = nil) = @killed ? ended_within?(limit) : self
 
-    # Returns at once, also if the thread runs.
+    # Returns at once, even if the thread runs.
     #
     # @return [nil]
     def value = nil

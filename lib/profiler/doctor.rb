@@ -174,7 +174,7 @@ module Profiler
       # Warns if samples came less often than expected: some systems that claim to be Linux do not keep the tick that they report.
       def compare(stats, coarse_ns)
         expected_ns = [stats[:interval_ns], *coarse_ns].max
-        return if stats[:effective_interval_ns] <= 2 * expected_ns # more often is no harm
+        return if stats[:effective_interval_ns] <= 2 * expected_ns # a shorter interval does no harm
 
         @warnings << format("a sample came every %.1f ms of CPU, although %.1f ms was expected",
                             stats[:effective_interval_ns] / 1e6, expected_ns / 1e6)

@@ -116,7 +116,7 @@ module Profiler
       end
     end
 
-    # Notes the endpoint of a request that has ended, and counts it with that, also where it failed.
+    # Notes the endpoint of a request that has ended, and counts the request under it, even if it failed.
     def count(env, path, early, response, begun)
       status = response.first if Array === response
       labels = @route.learn(env, path, early, status)

@@ -173,7 +173,7 @@ module Profiler
     #
     # @return [Array<Hash>] +kind text share type weight name path line command+. +kind+ is +:running+, +:waiting+, +:gvl+, +:gc+,
     #   +:no_cpu+, +:queries+, +:allocations+, +:live+, +:idle+ or +:trust+ (a reason to trust the numbers less). +share+ is from 0
-    #   to 1, nil where the fact is no part of the whole. +weight+ is in the unit of +type+. +name+, +path+ and +line+ say where, nil
+    #   to 1, nil if the fact is not a part of the whole. +weight+ is in the unit of +type+. +name+, +path+ and +line+ say where, nil
     #   where nothing is named. +command+ shows more, with +FILE+ for the profile.
     def findings
       _findings.map { |row| FINDING.zip(row).to_h }

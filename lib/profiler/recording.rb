@@ -85,7 +85,7 @@ module Profiler
       leave if session
     end
 
-    # Ends the recording without a result, also one that did not start. A no-op if it ends or is over.
+    # Ends the recording without a result, even if it did not start. A no-op if it is ending or has ended.
     #
     # @return [nil]
     def discard

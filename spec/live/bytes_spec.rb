@@ -5,7 +5,7 @@ require_relative "../support/live"
 
 # For the system a name is bytes: that of a file, of a directory in /tmp that another user made, and of a process, which Linux cuts
 # after 15 bytes.
-RSpec.describe "Names that are no text" do
+RSpec.describe "Names that are not text" do
   include_context "with a live program"
 
   it "of files beside the socket neither keep it from opening nor from being found" do
@@ -25,7 +25,7 @@ RSpec.describe "Names that are no text" do
     FileUtils.rmdir(directory)
   end
 
-  it "of a process that has no socket are no matter, where it is looked for and joined", if: RUBY_PLATFORM.include?("linux") do
+  it "of a process that has no socket do not matter where it is looked for and joined", if: RUBY_PLATFORM.include?("linux") do
     program = "#{box}/#{"\u00E4" * 9}" # the fifteenth byte is half of a character
     FileUtils.cp("/bin/sleep", program)
     pid = spawn(program, "60")
@@ -53,7 +53,7 @@ RSpec.describe "Names that are no text" do
     expect(JSON.parse(json.out).map { |row| row.values_at("pid", "program", "age_s") }).to eq([[11, "a?b", nil], [12, "c", nil]])
     %w[stop snapshot].each do |command|
       result = profiler_of(command, "-o", "#{box}/x.pb.gz", socket_of(12))
-      expect(result).to have_attributes(code: 1, err: /\Aprofiler: the answer from #{socket_of(12)} is no profile: .*\n\z/)
+      expect(result).to have_attributes(code: 1, err: /\Aprofiler: the answer from #{socket_of(12)} cannot be read: .*\n\z/)
     end
   ensure
     servers&.flatten&.grep(Thread)&.each(&:kill)

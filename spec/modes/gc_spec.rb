@@ -23,6 +23,6 @@ RSpec.describe "Garbage collection" do
     expect(result.out).to match(/^note      garbage collection is left out: /)
     expect(result.out).not_to include("(garbage collection)")
     wrong = profiler_child("report", in_box("cpu.pb.gz"), "--gc", "leaf")
-    expect([wrong.code, wrong.err]).to eq([2, "profiler: --gc leaf is not a place (allowed: root, ignore)\n"])
+    expect([wrong.code, wrong.err]).to eq([2, "profiler: --gc leaf is not allowed (allowed: root, ignore)\n"])
   end
 end

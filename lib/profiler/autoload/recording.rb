@@ -171,7 +171,7 @@ module Profiler
         summary(profile, written) unless written.empty? || @settings.quiet? || child?
       end
 
-      # Adds to the metadata how a process ended that failed, so that comparisons can say so. A signal is no failure: servers end so.
+      # Adds to the metadata how a process ended that failed, so that comparisons can say so. A signal is not a failure: servers end like this.
       def with_end(profile, error)
         return profile if error.nil? || error.is_a?(SignalException) || (error.is_a?(SystemExit) && error.success?)
 

@@ -119,7 +119,7 @@ module Profiler
         return "#{INDENT}to read this profile again, also write a .pb.gz: add --out FILE.pb.gz" unless file
 
         path = CLI.text(relative(file))
-        can_be_typed = path.bytesize == relative(file).bytesize # else bytes of it are no text
+        can_be_typed = path.bytesize == relative(file).bytesize # else some of its bytes are not text
         here = path.end_with?(".pb.gz") && path == File.basename(path)
         name = here ? "" : " #{Shellwords.escape(path)}"
         stands_out = @profile&.findings&.find { |it| !%i[idle trust].include?(it[:kind]) }

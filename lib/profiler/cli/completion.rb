@@ -6,7 +6,7 @@ module Profiler
   module CLI
     # +profiler completion SHELL+: a completion script for commands and options.
     class Completion < Command
-      SUMMARY = "Prints a script with which a shell completes commands and options."
+      SUMMARY = "Prints a completion script for a shell, for commands and options."
       USAGE = "completion bash | zsh | fish"
       EXAMPLES = <<~TEXT
         source <(profiler completion bash)    # in ~/.bashrc

@@ -57,7 +57,7 @@ module Profiler
       def placed(profile)
         return profile.gc(@gc.to_sym) if %w[root ignore].include?(@gc)
 
-        raise UsageError, "--gc #{@gc} is not a place (allowed: root, ignore)"
+        raise UsageError, "--gc #{@gc} is not allowed (allowed: root, ignore)"
       end
 
       # Writes the profile that the block returns. The output is checked before the block runs. A file is replaced atomically,

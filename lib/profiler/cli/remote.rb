@@ -53,7 +53,7 @@ module Profiler
       rescue ArgumentError => e
         raise UsageError, e.message
       rescue FormatError => e
-        raise Failure, "the answer from #{client.path} is no profile: #{e.message}"
+        raise Failure, "the answer from #{client.path} cannot be read: #{e.message}"
       end
 
       # Says where the profile is that could not be written. A process that has ended keeps none, so it goes into another directory.

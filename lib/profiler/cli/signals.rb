@@ -2,7 +2,7 @@
 
 module Profiler
   module CLI
-    # For commands that run until a signal, and print their result then.
+    # For commands that run until a signal arrives, and then print their result.
     module Signals
       # The signals that end them.
       ENDS = %w[INT TERM HUP].freeze

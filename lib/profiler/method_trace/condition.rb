@@ -29,7 +29,7 @@ module Profiler
       attr_reader :names
 
       # @param text [String]
-      # @raise [ArgumentError] if it is no condition
+      # @raise [ArgumentError] if it is not a condition
       def initialize(text)
         @text = text
         refuse("it is not a text") unless text.is_a?(String) && text.valid_encoding?
@@ -107,7 +107,7 @@ module Profiler
           return inner
         end
         kind, name = @tokens.shift
-        refuse(kind ? "#{name.inspect} is no name" : "it ends too early") unless kind == :name
+        refuse(kind ? "#{name.inspect} is not a name" : "it ends too early") unless kind == :name
         comparison(name)
       end
 

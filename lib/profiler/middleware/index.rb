@@ -38,7 +38,7 @@ module Profiler
           pairs = URI.decode_www_form(query.to_s.b).to_h.slice(*members.map(&:to_s))
           new(**pairs.transform_keys(&:to_sym).transform_values { |it| it.dup.force_encoding(Encoding::UTF_8).scrub("?") }.reject { |_name, it| it.empty? })
         rescue ArgumentError
-          new # it is no query of this page
+          new # it is not a query of this page
         end
       end
 

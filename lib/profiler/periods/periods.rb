@@ -146,7 +146,7 @@ module Profiler
     def in_child
       return self unless @session&.running?
 
-      # The child of a block that forks is no worker.
+      # The child of a block that forks is not a worker.
       over = @stop_requested || @stopping || @thread.equal?(Thread.current)
       return Periods.new(@client, @name, @length, @given).start(@session) unless over
 

@@ -6,7 +6,7 @@ module Profiler
   class Sidekiq
     # The Profiles tab of Sidekiq's Web UI, which version 8 has. It reads profiles from Redis, in the form of the Firefox Profiler.
     #
-    # A job with the option +profile+ gets one, also if it fails: <tt>ImportJob.set(profile: "me").perform_async(7)</tt>. This is in place
+    # A job with the option +profile+ gets one, even if it fails: <tt>ImportJob.set(profile: "me").perform_async(7)</tt>. This is in place
     # of Sidekiq's own recorder, which needs Vernier, profiles all threads, and drops the profiles of jobs that fail.
     class Profiles
       OPTION = "profile"
