@@ -2,7 +2,7 @@
 
 # Measures how often `profiler diff` is right. Of the same program it must find nothing in 19 of 20 comparisons. Of a program in which a
 # method with a fifth of the time takes a tenth longer, it must name that method first. There are BENCH_ROUNDS (20) comparisons, with
-# BENCH_RUNS (3) runs a side of the same program and BENCH_RUNS_SLOWER (5) of the slower one. Each run has BENCH_SECONDS (3) of CPU at
+# BENCH_RUNS (3) runs per side of the same program and BENCH_RUNS_SLOWER (5) of the slower one. Each run has BENCH_SECONDS (3) of CPU at
 # BENCH_INTERVAL (100) microseconds.
 
 require "rbconfig"
@@ -50,5 +50,5 @@ Dir.mktmpdir do |directory|
     end
   end
 end
-puts "| compared | runs a side | samples a side | right, of #{ROUNDS} |", "|---|--:|--:|--:|"
+puts "| compared | runs per side | samples per side | right, of #{ROUNDS} |", "|---|--:|--:|--:|"
 found.zip([RUNS, RUNS, RUNS_SLOWER]).each { |(name, number), runs| puts "| #{name} | #{runs} | #{samples[runs].minmax.join(" to ")} | #{number} |" }

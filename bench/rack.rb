@@ -24,7 +24,7 @@ module Bench
     def run(pairs, seconds)
       box = Dir.mktmpdir("rack")
       port, pid = start(box)
-      CONTENDERS.each { |name| wrk(port, name, 1) } unless pairs == 1 # warm; a single round is no figure anyway
+      CONTENDERS.each { |name| wrk(port, name, 1) } unless pairs == 1 # warm; a single round does not give a figure
       report(Array.new(pairs) { CONTENDERS.shuffle.to_h { |name| [name, round(port, pid, name, seconds)] } })
     ensure
       if pid

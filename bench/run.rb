@@ -60,7 +60,7 @@ module Bench
         rates << [arm, *measured.map { |_ratio, rate| rate.round(1) }]
         [arm, *measured.map { |ratio, _rate| ratio.text(4) }]
       end
-      report.text("Median of #{pairs(30)} pairs. `null` is no profiler at all: the noise.")
+      report.text("Median of #{pairs(30)} pairs. `null` is a run without a profiler: the noise.")
       report.table(["", *Workloads::ALL.keys], rows)
       report.text("Samples per second of CPU, of #{1_000_000 / INTERVAL_US} requested")
       report.table(["", *Workloads::ALL.keys], rates)

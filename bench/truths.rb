@@ -7,7 +7,7 @@ require_relative "workloads"
 # outermost of these in a stack is the kind of the time. Kinds and lengths come in random order, so that nothing falls into step
 # with a sampler.
 module Bench
-  # The kinds of work. A round of those that compute takes some 10 to 40 us; none of these reads a clock.
+  # The kinds of work. A round of those that compute takes about 10 to 40 us; none of these reads a clock.
   module Work
     NUMBERS = Array.new(80) { |i| (i * 7_919) % 1_009 }.freeze
     TEXT = ("the quick brown fox jumps over 13 lazy dogs at 12:45, " * 8).freeze
@@ -186,7 +186,7 @@ module Bench
 
     # Garbage, and the collecting of it. GC.total_time is CPU time of the process, all threads (a profiler's too), so it is divided by
     # the same clock. The quotient says how much of the wall clock around a short piece of work was GC. Time that the system
-    # gave to other processes meanwhile is shared out. That is good for some 3 % of the GC.
+    # gave to other processes meanwhile is shared out. That is good for about 3 % of the GC.
     class Collecting
       KINDS = %i[gc rest].freeze
 

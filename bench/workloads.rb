@@ -44,7 +44,7 @@ module Bench
 
     PIPE = IO.pipe
 
-    # Releases the GVL and takes it back, twice, with some work in between: some 100,000 times a second on the machine of
+    # Releases the GVL and takes it back, twice, with some work in between: about 100,000 times a second on the machine of
     # README.md's figures. No other thread wants the GVL.
     WAITING = {
       "switches" => lambda do |rounds|

@@ -11,7 +11,7 @@ def compile(profile, features: ENV.fetch("PROFILER_CARGO_FEATURES", "testing"), 
     "PROFILER_CARGO_PROFILE" => profile,
     "PROFILER_CARGO_FEATURES" => features,
     "PROFILER_TARGET_DIR" => TARGET,
-    "RUBYOPT" => nil # a build tool is no place for what is tried out on the specs
+    "RUBYOPT" => nil # what is tried out on the specs must not change build tools
   }
   mkdir_p BUILD, verbose: false
   File.open(File.join(BUILD, "compile.lock"), File::RDWR | File::CREAT) do |lock|

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# cargo test says "ok" when a filter matches no test or a file is compiled to nothing. That is no success.
+# cargo test says "ok" when a filter matches no test or a file is compiled to nothing. That is not a success.
 def cargo_test(env, *command)
   ran = 0
   puts command.join(" ")

@@ -7,7 +7,7 @@ SYSTEM_GEMS = "/usr/share/rubygems-integration/all" # where Debian has gems that
 
 # The environment and the beginning of a command that runs that Ruby.
 def other_ruby(path)
-  ruby = File.executable?(path) ? File.realpath(path) : abort("check:ruby: RUBY=#{path} is no program")
+  ruby = File.executable?(path) ? File.realpath(path) : abort("check:ruby: RUBY=#{path} is not a program")
   version, gems = IO.popen([ruby, "-e", "puts RUBY_DESCRIPTION, Gem.path.join(File::PATH_SEPARATOR)"], &:read).to_s.lines(chomp: true)
   abort "check:ruby: RUBY=#{path} does not run" unless $?.success?
   puts version

@@ -2,7 +2,7 @@
 
 # Makes docs/images/*.png of a profile of a shop on Puma: shoot.rb PROFILE. Each shows it in another viewer.
 #
-# speedscope comes from `bin/setup --for-tests`. The Firefox Profiler is no package: FIREFOX_PROFILER is the directory of its
+# speedscope comes from `bin/setup --for-tests`. The Firefox Profiler is not a package: FIREFOX_PROFILER is the directory of its
 # front end as `yarn build` of its sources makes it; without that its picture is left as it was.
 
 require "base64"

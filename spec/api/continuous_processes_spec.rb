@@ -35,7 +35,7 @@ RSpec.describe "Profiler.continuous" do
       burn(300)
     RUBY
     cpu_ns = run_json(<<~RUBY)
-      # The daemon is no child of this process: its files say how far it is.
+      # The daemon is not a child of this process: its files show its progress.
       sum = -> { Dir.glob(File.join(#{in_box("daemon").inspect}, "*.pb.gz")).sum { |file| Profiler::Profile.load(file).stats[:cpu_ns] } }
       till = now + 20_000_000_000
       sleep 0.05 until sum.call > 200_000_000 || now > till

@@ -52,7 +52,7 @@ RSpec.describe "Profiler::Ledger" do
     expect(diff[:rss_after] - diff[:rss_before]).to be > 6_000_000
   end
 
-  it "is refused as a file whose numbers are too large, or that is no text" do
+  it "is refused as a file whose numbers are too large, or that is not text" do
     expect(run_json(<<~'RUBY')).to match([/\Anot a ledger of profiler memory --json: its numbers are too large\z/] * 2 + [/: it is not text in UTF-8\z/, /\Anot a ledger .{1,300}\z/])
       ledger = JSON.parse(Profiler.memory.to_json)
       rows = ledger.fetch("kinds").map { |row| row.merge("bytes" => 2**63) }

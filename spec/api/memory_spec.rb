@@ -13,7 +13,7 @@ RSpec.describe "The memory of a profile" do
       large = Profiler::Profile.load("large.folded")
       print_json([ObjectSpace.memsize_of(large), ObjectSpace.memsize_of_all(Profiler::Profile)])
     RUBY
-    # A row, a function and a place in a stack each take more than 16 bytes; and that of several is no secret of the first.
+    # A row, a function and a place in a stack each take more than 16 bytes; and that of several does not belong to the first alone.
     expect(one).to be > 40_000 * 3 * 16
     expect(all).to be_between(one, 2 * one)
   end

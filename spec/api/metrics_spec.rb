@@ -79,7 +79,7 @@ RSpec.describe "Profiler.metrics" do
   it "count windows that were delivered and lost" do
     delivered, lost = run_json(<<~'RUBY', err: start_with("[profiler] a profile was lost: RuntimeError: no"))
       failing = false
-      # A period without a sample is no window, so the interval must not be widened.
+      # A period without a sample does not count as a window, so the interval must not be widened.
       continuous = Profiler.continuous(mode: :cpu, period: 60, max_overhead: nil) { failing ? raise("no") : nil }
       2.times { burn(100); continuous.flush }
       failing = true

@@ -39,7 +39,7 @@ RSpec.describe "Profiler on an unsupported Ruby" do
   describe "in the gem of a platform" do
     let(:own) { RUBY_VERSION[/\A\d+\.\d+/] }
 
-    # The output of a program that requires a copy of our files with these extensions: nil is ours, a text is no extension.
+    # The output of a program that requires a copy of our files with these extensions: nil is ours, a text is not an extension.
     def with_extensions(extensions)
       Dir.mktmpdir do |directory|
         lib = File.join(directory, "lib")

@@ -16,7 +16,7 @@ RSpec.describe "The command profiler, at its edges" do
   # A command line of a shell, in which $P is the command.
   def shell(line, env: {}) = command_child("sh", "-c", line, env: { "P" => [ruby, Child::EXE].shelljoin }.merge(env), chdir: box)
 
-  it "reads a file whose name is no text" do
+  it "reads a file whose name is not text" do
     path = "#{box}/\xff.pb.gz".b
     File.binwrite(path, File.binread(shop))
     result = shell('exec $P report "$(printf "\377.pb.gz")"')
@@ -195,7 +195,7 @@ RSpec.describe "The command profiler, at its edges" do
     expect(JSON.parse(shell('exec $P tree --json "$(printf "\377.folded")"').out)).to include("file" => "?.folded")
   end
 
-  it "shows a directory in which files vanish, lead nowhere or are no files" do
+  it "shows a directory in which files vanish, lead nowhere or are not files" do
     directory = "#{box}/a[b]{c}*"
     Dir.mkdir(directory)
     name = ->(number) { "20261122T00301#{number}.123-4711-9f86d08#{number}.pb.gz" }

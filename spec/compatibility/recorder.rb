@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Writes down how each test of a foreign suite ended, one line a test. Loaded into the process of the suite by -r, or by
+# Writes down how each test of a foreign suite ended, one line per test. Loaded into the process of the suite by -r, or by
 # ruby_runner.rb; knows minitest, test-unit, RSpec and the runner in Ruby's own source.
 #
 # COMPATIBILITY_RESULTS names the file. COMPATIBILITY_ONLY has the tests to run, one a line; all others are passed by.
 # COMPATIBILITY_LABELS puts a label and a scope around each test. They are taken out of the environment: what a test
-# starts is no part of this.
+# starts is not part of this.
 module CompatibilityRecorder
   RESULTS = ENV.delete("COMPATIBILITY_RESULTS") || abort("recorder: COMPATIBILITY_RESULTS names no file")
   ONLY = ENV.delete("COMPATIBILITY_ONLY")&.split("\n")

@@ -201,6 +201,6 @@ RSpec.describe "The engine" do
     skip "before Ruby 3.3 nothing says who runs" if RUBY_VERSION < "3.3"
     asleep, ticks = program_json("engines/idle_ticker")
     expect(asleep).to be < 20
-    expect(ticks).to be > 20 # of some 150, on a quiet machine
+    expect(ticks).to be > 20 # of about 150, on a quiet machine
   end
 end

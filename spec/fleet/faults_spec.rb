@@ -129,7 +129,7 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
-  it "reach the other sinks all the same, and a name that does not resolve is no error of the app" do
+  it "reach the other sinks all the same, and a name that does not resolve is not an error of the app" do
     result = run_json(<<~'RUBY', err: include("a window for pyroscope was lost", "a profile was lost: RuntimeError: mine"))
       seen = []
       to = [->(_) { raise "mine" }, Profiler::Pyroscope.new("http://nowhere.invalid:4040", service: "shop"), ->(profile) { seen << profile }]

@@ -38,7 +38,7 @@ RSpec.describe "Wall clock time" do
           expect(parts[:running] + parts[:gc]).to be_within(5_000_000).of(thread[:cpu]), "#{thread} of #{report}"
           next
         end
-        # Time in calls that block is no running time, and no other time is waiting time.
+        # Time in calls that block is not running time, and no other time is waiting time.
         expect(parts[:waiting]).to be <= blocked + 2_000_000, "#{thread} of #{report}"
         expect(parts.values_at(:running, :runnable, :gc).sum).to be <= thread[:at_work] - blocked + thread[:not_blocked] + 10_000_000, "#{thread} of #{report}"
       end

@@ -30,7 +30,7 @@ RSpec.describe "mode: :heap" do
                  allocated: profile.samples.sum(&:alloc_objects), vm_objects: profile.stats[:vm_objects])
     RUBY
     expect(figures[:sums]).to include(Kept: [1_000, figures[:slots]])
-    # The machine stack can still refer to a few objects, also of the 99,000 others.
+    # The machine stack can still refer to a few objects, including some of the 99,000 others.
     expect(figures[:sums][:String][0]).to be_between(1_000, 1_005)
     expect(figures[:sums].fetch(:Object, [0])[0]).to be <= 20
     expect(figures).to include(allocated_by_live: 0, allocated: figures[:vm_objects])

@@ -65,7 +65,7 @@ def waiter(name)
   thread
 end
 
-# Works in rounds of some 10 us until it has run for +milliseconds+.
+# Works in rounds of about 10 us until it has run for +milliseconds+.
 def rounds(kind, milliseconds)
   left = (milliseconds * 1_000_000).to_i
   from = last = begins

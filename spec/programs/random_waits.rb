@@ -25,7 +25,7 @@ def burn(milliseconds)
   40.times { |number| number.to_s } while cpu_ns < till
 end
 
-# Most of what it takes to make a process is no waiting, nor CPU time.
+# Most of the time that it takes to create a process is neither waiting nor CPU time.
 def blocked(kind)
   since = [now, cpu_ns]
   yield

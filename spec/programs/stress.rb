@@ -5,7 +5,7 @@
 # * methods and classes that are defined, sampled, removed and collected all the time;
 # * GC.compact and auto_compact;
 # * threads that work without the GVL, wait all their life, start and exit, are killed and raised at;
-# * ticks at 2 kHz on every thread, also on waiting ones (Profiler::Testing.hammer);
+# * ticks at 2 kHz on every thread, including waiting ones (Profiler::Testing.hammer);
 # * sessions of every mode that start, pause, take snapshots and stop, concurrently and from several threads, with pending
 #   ticks; the engine is that of the first of them, so it varies;
 # * requests, each with a session;

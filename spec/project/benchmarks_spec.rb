@@ -27,7 +27,7 @@ RSpec.describe "The benchmark" do
   contenders.each do |name, expected|
     it "#{name} prints and keeps a table with a number for every contender" do
       Dir.mktmpdir do |directory|
-        # Ticks come each 4 ms, and a slice has some, also where the machine has become twice as fast since it was chosen.
+        # Ticks come each 4 ms, and a slice has some, even if the machine has become twice as fast since it was chosen.
         env = { "BENCH_SECONDS" => "0.04", "BENCH_PAIRS" => "1", "BENCH_OUT" => directory, "BENCH_INTERVAL" => nil }
         env["BENCH_ROWS"] = "^(?!.* of )" if name == "accuracy" # not both modes in one session, too
         result = ruby_child("bench/run.rb", name, env: env, timeout: 600)

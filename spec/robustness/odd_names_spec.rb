@@ -4,7 +4,7 @@
 RSpec.describe "A directory of profiles" do
   include_context "with a box"
 
-  it "keeps the newest files beside one whose name is no text" do
+  it "keeps the newest files beside one whose name is not text" do
     directory = File.join(box, "profiles\xFF".b)
     Dir.mkdir(directory, 0o700)
     File.write(File.join(directory, "\xFF.txt".b), "")

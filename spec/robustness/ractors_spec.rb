@@ -84,7 +84,7 @@ RSpec.describe "A Ractor other than the main one" do
           profile = Profiler.run(mode: :allocations, **options) { work }
           [profile.stats[:objects], profile.samples.sum(&:alloc_bytes), objects_of(profile, "Own"), objects_of(profile, "Other")]
         end
-        ways = [{ every: 1 }, { every: 7 }, { every_bytes: 2_048 }] # no slot is larger, also from Ruby 4.0 on
+        ways = [{ every: 1 }, { every: 7 }, { every_bytes: 2_048 }] # no slot is larger, even from Ruby 4.0 on
         ways.each { |it| sums(**it) } # what is allocated once
         print_json(ways.map { |it| [sums(**it), *beside_ractors { sums(**it) }] })
       RUBY

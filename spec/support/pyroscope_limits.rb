@@ -13,7 +13,7 @@ class PyroscopeLimits
   end
 
   MIB = 1 << 20
-  # Sizes in bytes, times in seconds; nil is no limit. +rate+ is bytes a second, +utf8+ how 2.x takes names of labels.
+  # Sizes in bytes, times in seconds; nil means without a limit. +rate+ is bytes a second, +utf8+ how 2.x takes names of labels.
   DEFAULTS = { body: 256 * MIB, rate: 4 * MIB, burst: 2 * MIB, older: 3_600, newer: 600, profile: 4 * MIB, samples: 16_000, depth: 1_000,
                sample_labels: 100, names: 30, name: 1_024, value: 2_048, utf8: false }.freeze
   # Labels of samples that do not become labels of a series.

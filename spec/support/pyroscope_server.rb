@@ -178,7 +178,7 @@ class PyroscopeServer < HttpServer
     [["__name__", name || "memory"], ["__delta__", "false"], *others]
   end
 
-  # The profile of a form. What is no form is no pprof either.
+  # The profile of a form. What is not a form is not a pprof either.
   def part_of(request)
     boundary = request.headers["content-type"].to_s[%r{\Amultipart/form-data;.*boundary="?([^";]+)}, 1]
     parts = request.body.split("--#{boundary}").map { |part| part.split("\r\n\r\n", 2) }

@@ -4,7 +4,7 @@ require "fileutils"
 
 # Measures examples marked `:timed` again. They compare a profile with clocks, and a guest of a busy host can stand still for
 # milliseconds, which count for whoever ran. An example that fails is run again from the beginning, {TIMES} times at most; that is
-# counted and printed at the end of the run. A run with more than {MAX_RETRIED} such examples fails: more are no accident. A child that
+# counted and printed at the end of the run. A run with more than {MAX_RETRIED} such examples fails: more cannot be an accident. A child that
 # died is never retried. With SPEC_STRICT=1 nothing is.
 module Timed
   STRICT = ENV["SPEC_STRICT"] == "1"

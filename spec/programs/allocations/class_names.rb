@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Counts the objects of classes by their names, also of classes that the block loads, and that cannot be found. Prints what each
+# Counts the objects of classes by their names, including classes that the block loads, and that cannot be found. Prints what each
 # name raises.
 require_relative "../helpers"
 require "profiler/rspec"

@@ -28,7 +28,7 @@ ask = lambda do
   watcher.join
   raised
 end
-# A watcher that got its CPU too late is no answer.
+# A watcher that got its CPU too late does not count.
 raised = ask.call
 9.times { raised = ask.call if raised == "none" }
 print_json([raised, Thread.list.size])

@@ -80,7 +80,7 @@ class Work
 end
 
 work = Work.new
-# One for all calls, as the first call in a new fiber takes some 0.2 us longer itself, before its first clock.
+# One for all calls, as the first call in a new fiber takes about 0.2 us longer itself, before its first clock.
 fiber = Fiber.new do
   loop do
     work.switching
