@@ -56,7 +56,7 @@ RSpec.describe "Profiler.trace with a log of calls" do
                             /  Integer#thing with @state: undefined returned Integer/, /  Integer#thing with @state: undefined returned Integer/,
                             *[/  Struct#thing with @state: undefined returned #<anonymous subclass of Struct>/] * 2, /  Order#close with @state: 2 returned Integer/])
     expect(errors.first(2)).to all(match(/\AArgumentError: show: the value of "@\w+" is not shown, because its name looks like a secret\z/))
-    expect(errors[2..9]).to all(match(/\AArgumentError: show: ".*" is not a name \(allowed: an argument, local variable or label such as id; an instance variable such as @id; a part such as id\[0\]; self; result\)\z/))
+    expect(errors[2..9]).to all(match(/\AArgumentError: show: ".*" is not a name \(allowed: an argument, local variable or label such as id; an instance variable such as @id; a part such as id\[0\]; self; result; message\)\z/))
     expect(errors.last).to eq 0
   end
 
@@ -65,6 +65,39 @@ RSpec.describe "Profiler.trace with a log of calls" do
       module Rails; def self.application = Struct.new(:config).new(Struct.new(:filter_parameters).new([:not, /x\d/, ->(*) {}])); end
       print_json([error { Profiler.trace("Order#save", show: ["note"]) { 1 } }, error { Profiler.trace("Order#save", show: ["id"]) { 1 } }])
     RUBY
+  end
+
+  # Ruby makes such messages by calling methods of the app.
+  it "shows the message of the exception that left the call, and calls nothing for it" do
+    lines = run_json(<<~'RUBY')
+      class Order
+        def failing(what)
+          throw :out if what == :thrown # before the other one: until Ruby 3.3, nothing tells that an exception was rescued
+          begin
+            raise "rescued"
+          rescue RuntimeError
+            nil
+          end
+          case what
+          when :missing then nil.total
+          when :unknown then Object.new.instance_eval { no_such_name }
+          else raise(*what)
+          end
+        end
+      end
+      class Loud < StandardError
+        def message = abort("message was called")
+        def to_s = abort("to_s was called")
+      end
+      whats = [[IOError, "closed stream"], [Loud, "quiet"], [Loud, Hostile.new], [IOError], [ArgumentError, "x" * 500], [NameError, "plain"], :missing, :unknown]
+      print_json(lines("Order#failing", show: ["message"], when: "raised") do
+        whats.each { |what| order.failing(what) rescue nil }
+        catch(:out) { order.failing(:thrown) }
+      end)
+    RUBY
+    expect(lines.map { |line| line[/raised .*(?=, from)/] })
+      .to match(['raised IOError "closed stream"', 'raised Loud "quiet"', "raised Loud Hostile", "raised IOError nil", "raised ArgumentError \"#{"x" * 300}\" (500 bytes)",
+                 'raised NameError "plain"', "raised NoMethodError :total of nil", "raised NameError :no_such_name of Object", "raised throw"])
   end
 
   it "calls nothing of a value, whatever it is" do

@@ -64,7 +64,7 @@ module Profiler
         parser.on("--max-overhead SHARE", "stop when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
         parser.on("--args", "print a line for each call, with its arguments") { @options[:args] = true }
         parser.on("--return", "print a line for each call, with what it returned") { @options[:returns] = true }
-        parser.on("--show NAMES", Array, "also show the values of these names, separated by commas: arguments, result, @instance_variables, parts such as env[PATH_INFO], labels, or self (the class)") { |names| @options[:show] = names }
+        parser.on("--show NAMES", Array, "also show the values of these names, separated by commas: arguments, result, message (of the exception), @instance_variables, parts such as env[PATH_INFO], labels, or self (the class)") { |names| @options[:show] = names }
         parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
         parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
         parser.on("--calls", "also count and time each function that runs inside the method (raise --max-overhead for it)") { @options[:calls] = true }

@@ -19,8 +19,8 @@ module Profiler
     #
     # * +args+, +returns+: true to have the classes and sizes of the arguments, and of the result
     # * +show+: an Array of names of arguments whose values are shown, or a {Path} to a part of them. +result+ stands for the result,
-    #   <tt>@name</tt> for the instance variable of +self+, as it is at the end of the call, and +self+ for its class. Other names are
-    #   those of labels
+    #   +message+ for that of the exception, <tt>@name</tt> for the instance variable of +self+, as it is at the end of the call, and
+    #   +self+ for its class. Other names are those of labels
     # * +when+: a {Condition} such as <tt>"ms > 200 and user_id == 7"</tt>, with which the limit of the trace counts logged calls
     # * +lines+: true to have the lines that the call ran, after the line of the call
     # * +save+: true to have the flight recorder save its minutes
@@ -35,11 +35,14 @@ module Profiler
       MAX_LINES_PER_SECOND = 100
       # The name by which the content of a result is requested.
       RESULT = "result"
-      # A call that has begun: its arguments as text, those that the condition asks for by name, and the lines that it ran.
-      Begun = Struct.new(:arguments, :asked, :steps)
+      # The name by which the message of an exception is requested.
+      MESSAGE = "message"
+      # A call that has begun: its arguments as text, those that the condition asks for by name, the lines that it ran, and the last
+      # exception that was raised in it.
+      Begun = Struct.new(:arguments, :asked, :steps, :exception)
       # The largest file whose lines are shown, in bytes.
       LARGEST = 1 << 22
-      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :Begun, :LARGEST
+      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :MESSAGE, :Begun, :LARGEST
 
       # The options that a log has, with their defaults.
       DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false, save: false }.freeze
@@ -101,6 +104,8 @@ module Profiler
       def enable
         @on_call = TracePoint.new(:call, :return) { |event| event.event == :call ? called(event) : returned(event) }
         @target.enable(@on_call)
+        # Exceptions are raised anywhere in what the method calls.
+        (@on_raise = TracePoint.new(:raise) { |event| raised(event) }).enable if @with_message
         return unless @with_steps
 
         @source = source
@@ -109,7 +114,7 @@ module Profiler
       end
 
       def disable
-        [@on_line, @on_call].each { |tracepoint| tracepoint.disable if tracepoint&.enabled? }
+        [@on_line, @on_raise, @on_call].each { |tracepoint| tracepoint.disable if tracepoint&.enabled? }
       end
 
       # Removes and returns the oldest lines.
@@ -128,6 +133,8 @@ module Profiler
       def share_out(paths)
         of_arguments, others = paths.partition { |path| @target.arguments.include?(path.root) }
         results, others = others.partition { |path| path.root == RESULT }
+        messages, others = others.partition { |path| path.text == MESSAGE }
+        @with_message = messages.any?
         @of_self, @others = others.partition { |path| path.root == Path::SELF }
         @returns ||= results.any?
         @args ||= of_arguments.any?
@@ -153,7 +160,7 @@ module Profiler
         wrong = names.find { |name| !name.valid_encoding? || !name.encoding.ascii_compatible? || !Path::NAME.match?(name) }
         return names unless wrong
 
-        raise ArgumentError, "show: #{AnyObject.text(wrong)} is not a name (allowed: an argument, local variable or label such as id; an instance variable such as @id; a part such as id[0]; self; #{RESULT})"
+        raise ArgumentError, "show: #{AnyObject.text(wrong)} is not a name (allowed: an argument, local variable or label such as id; an instance variable such as @id; a part such as id[0]; self; #{RESULT}; #{MESSAGE})"
       end
 
       def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
@@ -221,6 +228,15 @@ module Profiler
         steps&.resume(clock)
       end
 
+      def raised(event)
+        return unless Thread.current[@key]
+
+        apart do
+          Thread.current[@key]&.last&.exception = event.raised_exception
+          nil
+        end
+      end
+
       def returned(event)
         now = clock
         apart do
@@ -242,7 +258,7 @@ module Profiler
         return unless @condition.nil? || @condition.true? { |name| value_of(name, event, facts, begun.asked || {}) }
         return if too_many?
 
-        write([line(event, facts, begun.arguments), *begun.steps&.lines(@source)])
+        write([line(event, facts, begun), *begun.steps&.lines(@source)])
         Native.mark(@target.name, clock - times.first)
         @flight&.save_soon("#{@target.name} took #{facts.duration}")
         :last if @limit && (@logged += 1) >= @limit
@@ -273,8 +289,10 @@ module Profiler
         over
       end
 
-      def line(event, facts, arguments)
+      def line(event, facts, begun)
+        arguments = begun.arguments
         outcome = facts.outcome
+        outcome += " #{@values.message(MESSAGE, begun.exception)}" if facts.raised? && begun.exception
         outcome = "returned #{result(event.return_value)}" if @returns && !facts.raised?
         origin = @origin.text
         "#{Time.now.strftime("%H:%M:%S.%L")}  #{facts.duration}  #{@target.name}#{"(#{arguments})" if arguments}#{surroundings(event)} #{outcome}#{", from #{origin}" if origin}"

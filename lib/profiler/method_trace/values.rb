@@ -28,9 +28,12 @@ module Profiler
       MODULE_NAME = Module.instance_method(:name)
       HAS_VARIABLE = Kernel.instance_method(:instance_variable_defined?)
       VARIABLE = Kernel.instance_method(:instance_variable_get)
+      NAME = NameError.instance_method(:name)
+      RECEIVER = NameError.instance_method(:receiver)
       # The value of an instance variable or element that an object does not have.
       UNDEFINED = Object.new.freeze
-      private_constant :LONGEST, :LONGEST_ALONE, :LARGEST_BITS, :MAX_ELEMENTS, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR, :MODULE_NAME, :HAS_VARIABLE, :VARIABLE
+      private_constant :LONGEST, :LONGEST_ALONE, :LARGEST_BITS, :MAX_ELEMENTS, :DEEPEST, :LONGEST_LINE, :CLASS, :BYTESIZE, :SLICE, :ARRAY_SIZE, :ARRAY_SLICE, :HASH_SIZE, :EACH_PAIR, :MODULE_NAME, :HAS_VARIABLE, :VARIABLE, :NAME,
+                       :RECEIVER
 
       # Returns the value of an instance variable of any object, be it an Integer or a BasicObject.
       #
@@ -77,6 +80,18 @@ module Profiler
         when Hash then "#{name_of(value)}(#{HASH_SIZE.bind_call(value)})"
         else name_of(value)
         end
+      end
+
+      # @param name [String] the name by which a message is requested
+      # @param exception [Exception]
+      # @return [String] its message, if that is text already: what makes one later may call methods of the app
+      def message(name, exception)
+        text = Native.message_of(exception)
+        return of(name, text) if String === text || !(NameError === exception)
+
+        "#{content(NAME.bind_call(exception), DEEPEST)} of #{kind(RECEIVER.bind_call(exception))}"
+      rescue ArgumentError # it has no receiver
+        content(NAME.bind_call(exception), DEEPEST)
       end
 
       private

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use magnus::{
-    function, method, prelude::*, DataTypeFunctions, Error, RArray, RHash, RModule, Ruby, TypedData, Value,
+    function, method, prelude::*, DataTypeFunctions, Error, Exception, RArray, RHash, RModule, Ruby,
+    TypedData, Value,
 };
 use profiler_core::analysis::anonymize::anonymize;
 use profiler_core::analysis::gc;
@@ -18,6 +19,7 @@ use crate::errors::{argument_error, core_error};
 use crate::naming;
 use crate::options::gc_place;
 use crate::vm::cached::define_class;
+use crate::vm::exceptions;
 use crate::vm::memory::External;
 use crate::vm::strings::named;
 use crate::vm::without_gvl::check_interrupts;
@@ -275,6 +277,11 @@ fn class_name(ruby: &Ruby, class: Value) -> Result<String, Error> {
     naming::class_name(ruby, class).ok_or_else(|| argument_error(ruby, "not a class"))
 }
 
+/// Implements `Native.message_of(exception)`: returns the message with which it was created. Calls no method.
+fn message_of(exception: Exception) -> Value {
+    exceptions::message_of(exception)
+}
+
 /// Defines the class, and the functions that the gem itself calls.
 pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<(), Error> {
     let class = define_class::<Profile>(ruby, profiler, "Profile")?;
@@ -291,6 +298,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("page_of_periods", function!(Profile::page_of_periods, 2))?;
     native.define_singleton_method("name_of", function!(name_of, 1))?;
     native.define_singleton_method("class_name", function!(class_name, 1))?;
+    native.define_singleton_method("message_of", function!(message_of, 1))?;
     class.define_private_method("_gc", method!(Profile::gc, 1))?;
     class.define_private_method("_trim_path", method!(Profile::trim_path, 1))?;
     class.define_private_method("_anonymize", method!(Profile::anonymize, 0))?;

@@ -22,6 +22,14 @@ pub(crate) fn with_variable(error: Error, name: &'static CStr, value: Value) -> 
     set.err().unwrap_or(error)
 }
 
+/// Returns the message with which an exception was created, whatever object it is; nil if there was none. No
+/// method is called, unlike by `message` and `to_s`, which the app may have overridden.
+pub(crate) fn message_of(exception: Exception) -> Value {
+    // SAFETY: an Exception proves that the GVL is held, and is on the stack. The name is a literal. `mesg` is
+    // the variable in which Ruby's own exceptions keep their message; an object without it has nil.
+    unsafe { Value::from_raw(rb_sys::rb_attr_get(exception.as_raw(), rb_sys::rb_intern(c"mesg".as_ptr()))) }
+}
+
 /// Returns the class `Profiler::<name>`.
 pub(crate) fn class_of_error(ruby: &Ruby, name: &str) -> ExceptionClass {
     ruby.class_object()
