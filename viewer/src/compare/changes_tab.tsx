@@ -34,7 +34,7 @@ export function ChangesTab() {
             ["Total", total, () => store.show({ total: true }), "With all that a function calls"],
           ]}
         />
-        <span class="muted grow summary">{known ? [facts?.headline && `${facts.headline}.`, facts?.summary].filter(Boolean).join(" ") : "Of a part, and of two ranges, it is not known which changes are significant."}</span>
+        <span class="muted grow summary">{known ? [facts?.headline && `${facts.headline}.`, facts?.summary].filter(Boolean).join(" ") : "Significance is computed for whole profiles only."}</span>
       </CompareBar>
       {rows.length === 0 ? <p class="empty">Nothing is selected here.</p> : <Table rows={rows} />}
     </>

@@ -67,7 +67,7 @@ export function GrowthTab() {
           onMenu={(it, x, y) => it.site >= 0 && app.openMenu({ function: it.site, x, y, stack: [it.site], zoom: null })}
         />
       )}
-      <p class="muted part">A row selects its class and lights up its place: Difference shows the calls that lead there. Of several runs of a side, the mean.</p>
+      <p class="muted part">A row selects its class and lights up its place: Difference shows the calls that lead there. If a side has several runs, the numbers are their means.</p>
     </>
   );
 }

@@ -70,7 +70,7 @@ export function grid({ cells: files }: PeriodProcess, local: (ms: number) => num
   };
 }
 
-/** Returns the wall-clock time of an instant, as if it were UTC. */
+/** Returns the wall clock time of an instant, as if it were UTC. */
 export function localTime(ms: number): number {
   return ms - new Date(ms).getTimezoneOffset() * MINUTE;
 }

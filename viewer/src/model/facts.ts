@@ -103,7 +103,7 @@ export interface IndexFacts {
 }
 
 export interface Periods {
-  /** The type of the weights in `cells`: CPU time, or the wall-clock time in which threads did not wait. */
+  /** The type of the weights in `cells`: CPU time, or the wall clock time in which threads did not wait. */
   readonly type: "cpu" | "wall";
   readonly processes: readonly PeriodProcess[];
   /** The periods in the order of the page's blocks. */

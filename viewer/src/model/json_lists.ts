@@ -21,6 +21,6 @@ export function listOf(what: string, text: string): any[] {
   } catch {
     throw new FormatError(`the ${what} are not JSON`);
   }
-  if (!Array.isArray(list)) throw new FormatError(`the ${what} are no list`);
+  if (!Array.isArray(list)) throw new FormatError(`the ${what} are not a list`);
   return list;
 }

@@ -48,7 +48,7 @@ export interface Selection {
   readonly labels: ReadonlyMap<string, ReadonlySet<string>>;
   /** The markers to which threads are limited. */
   readonly within: Within | null;
-  /** Whether to include the waits of idle threads, which wall-clock time omits by default. */
+  /** Whether to include the waits of idle threads, which wall clock time omits by default. */
   readonly idle: boolean;
   /** Whether to keep only what loads code. */
   readonly loading: boolean;

@@ -22,7 +22,7 @@ const TRUST = "trust"; // the kind of findings on how far numbers can be trusted
 export function Sidebar() {
   const { model, state } = useApp();
   const { facts } = model;
-  // How far numbers can be trusted is no finding of its own. What ranks above all findings is what to read first.
+  // How far numbers can be trusted is not a finding of its own. What ranks above all findings is what to read first.
   const findings = facts.findings.filter((it) => it.kind !== TRUST);
   const leading = findings.length === 0 ? facts.findings.length : facts.findings.indexOf(findings[0]!);
   const [first, notes] = [facts.findings.slice(0, leading), facts.findings.slice(leading).filter((it) => it.kind === TRUST)];

@@ -10,7 +10,7 @@ import type { TopOrder, TopRow } from "../model/top";
 import type { Weighed } from "../model/tree";
 import { Lanes } from "./lanes";
 
-const IDLE_SHARE = 0.95; // of its wall-clock time, from which a thread is idle
+const IDLE_SHARE = 0.95; // of its wall clock time, from which a thread is idle
 
 const NEAR_MS = 20; // the longest such time
 const NEAR = 4; // ticks of a thread that had no CPU, between two samples of the same call
@@ -107,7 +107,7 @@ export class Sums {
     });
   }
 
-  /** Returns the states other than waiting, if wall-clock time of all states is selected. */
+  /** Returns the states other than waiting, if wall clock time of all states is selected. */
   private awake(selection: Selection): ReadonlySet<number> | null {
     const { states } = this.model.profile;
     if (selection.states || this.model.type(selection).name !== "wall") return selection.states;
@@ -133,7 +133,7 @@ export class Sums {
     return this.kept(this, "types", () => new Set(this.model.profile.rows.weights.flatMap((it, type) => (it.some((weight) => weight > 0) ? [type] : []))));
   }
 
-  /** Returns the sample type of tracks: wall-clock time instead of CPU time, if it was measured. */
+  /** Returns the sample type of tracks: wall clock time instead of CPU time, if it was measured. */
   clock(selection: Selection): number {
     const { types } = this.model.profile;
     const wall = types.findIndex((it) => it.name === "wall");
