@@ -54,8 +54,8 @@ module Profiler
   private_constant :INSTANT
 
   # Errors of the profiler's own work, after which an app continues without it. All other exceptions came from outside.
-  OWN_TROUBLE = [Error, ArgumentError, SystemCallError, IOError, ThreadError].freeze
-  private_constant :OWN_TROUBLE
+  RESCUED_ERRORS = [Error, ArgumentError, SystemCallError, IOError, ThreadError].freeze
+  private_constant :RESCUED_ERRORS
 
   # Sessions and files of {Profiler.run}, to be written if the process ends inside the block, as a forked child does.
   @unwritten = {}.compare_by_identity
@@ -155,7 +155,7 @@ module Profiler
     # @raise [NotRunning] if no session of {start} is running
     # @raise [Unsupported] in a Ractor other than the main one
     def stop
-      Platform.demand_main_ractor
+      Platform.require_main_ractor
       session = Session.newest if defined?(Session)
       raise NotRunning, "no session is running in this process" unless session
 
@@ -299,7 +299,7 @@ module Profiler
     # @return [Hash{Symbol => Numeric, Hash{Hash => Numeric}}] numbers; where a metric has labels, numbers by these
     # @raise [Unsupported] in a Ractor other than the main one
     def metrics
-      Platform.demand_main_ractor # another Ractor cannot load the file of Metrics
+      Platform.require_main_ractor # another Ractor cannot load the file of Metrics
       Metrics.read
     end
 
@@ -354,7 +354,7 @@ module Profiler
       reason = Platform.unsupported_reason # the rest is for the session itself to say
       raise Unsupported, reason if reason
 
-      Platform.demand_main_ractor
+      Platform.require_main_ractor
     end
 
     # Returns whether the session runs, or has a profile that an exception kept from being returned.
@@ -373,8 +373,8 @@ module Profiler
     # Never hides the user's own exception, which propagates. Exceptions from outside propagate as well.
     def finish_quietly(session, output)
       finish(session, output, nil)
-    rescue *OWN_TROUBLE => e
-      Losses.say("the profile was lost: #{Losses.reason(e)}")
+    rescue *RESCUED_ERRORS => e
+      Losses.warn("the profile was lost: #{Losses.reason(e)}")
     end
   end
 end

@@ -65,7 +65,7 @@ module Profiler
       # @param name [String]
       # @raise [ArgumentError]
       # @api private
-      def demand_class(name)
+      def require_class(name)
         return if constant?(name)
 
         names = ObjectSpace.each_object(Class).map { |klass| Native.class_name(klass) }.uniq
@@ -152,7 +152,7 @@ module Profiler
 
       name = Allocations.name_of(klass)
       found = sites.select { |it| it.class_name == name }
-      Allocations.demand_class(name) if found.empty? && !(Class === klass)
+      Allocations.require_class(name) if found.empty? && !(Class === klass)
       found
     end
 

@@ -71,7 +71,7 @@ module Profiler
     # @raise [NotRunning] if none is running
     # @raise [Unsupported] in a Ractor other than the main one
     def flight
-      Platform.demand_main_ractor
+      Platform.require_main_ractor
       (Flight.current unless autoload?(:Flight)) or # a trap cannot load it
         raise NotRunning, "no flight recorder is running in this process"
     end

@@ -78,7 +78,7 @@ module Profiler
 
       def end_after(seconds)
         BackgroundThread.new("profiler duration") do
-          Clock.nap(seconds)
+          Clock.sleep(seconds)
           @finishing = Thread.current
           reported("the profile was lost") { @recording.finish }
         end
@@ -88,13 +88,13 @@ module Profiler
       def wait_until_finished
         return if @finishing.nil? || @finishing.ended_within?(Ends::PATIENCE)
 
-        Losses.say("the profile was lost: writing it took longer than #{Ends::PATIENCE} s")
+        Losses.warn("the profile was lost: writing it took longer than #{Ends::PATIENCE} s")
       end
 
       def reported(what)
         guarded(what) do
           line = yield
-          Losses.say(line) if line
+          Losses.warn(line) if line
         end
       end
 
@@ -104,7 +104,7 @@ module Profiler
       rescue SystemExit, SignalException
         raise
       rescue Exception => e # rubocop:disable Lint/RescueException -- a LoadError, or no memory: the app continues
-        Losses.say("#{what}: #{Losses.reason(e)}")
+        Losses.warn("#{what}: #{Losses.reason(e)}")
       end
     end
   end

@@ -56,8 +56,8 @@ module Profiler
     Revival = Struct.new(:owner) do
       def call(_id)
         owner.call
-      rescue *OWN_TROUBLE => e
-        Losses.say("a thread that was killed could not be started again: #{Losses.reason(e)}")
+      rescue *RESCUED_ERRORS => e
+        Losses.warn("a thread that was killed could not be started again: #{Losses.reason(e)}")
       end
     end
     private_constant :Revival

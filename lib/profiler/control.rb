@@ -74,8 +74,8 @@ module Profiler
       # @api private
       def beside(dump_signal: nil)
         start(nil, dump_signal) unless OFF.include?(ENV.fetch(Place::VARIABLE, ""))
-      rescue *OWN_TROUBLE => e
-        Losses.say("no control socket was opened: #{Losses.reason(e)}")
+      rescue *RESCUED_ERRORS => e
+        Losses.warn("no control socket was opened: #{Losses.reason(e)}")
       end
 
       # @api private
@@ -205,7 +205,7 @@ module Profiler
       return unless @pid.equal?(Process.pid)
 
       @sessions&.farewell(why) { |connection, head, body| @server&._farewell(connection, head, body) }
-    rescue *OWN_TROUBLE => e
+    rescue *RESCUED_ERRORS => e
       @losses.add(e)
     end
 
@@ -225,7 +225,7 @@ module Profiler
 
       leave
       listen
-    rescue *OWN_TROUBLE => e
+    rescue *RESCUED_ERRORS => e
       @losses.add(e)
     end
 
@@ -241,7 +241,7 @@ module Profiler
       @thread = @server = nil
       @watch&.discard
       start
-    rescue *OWN_TROUBLE => e
+    rescue *RESCUED_ERRORS => e
       @losses.add(e)
     end
 
@@ -274,7 +274,7 @@ module Profiler
     def work
       Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { serve } }
     rescue Exception # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is not rescued
-      Clock.nap(PAUSE)
+      Clock.sleep(PAUSE)
       retry if @thread.equal?(Thread.current)
     end
 

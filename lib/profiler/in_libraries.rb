@@ -54,7 +54,7 @@ module Profiler
       #
       # @param name [Symbol] of the library
       def guarded(name, &block)
-        Losses.own(TROUBLE, ->(error) { Losses.say("could not hook into #{name}, so its work has no labels: #{error.class}: #{Losses.reason(error)}") }, &block)
+        Losses.own(TROUBLE, ->(error) { Losses.warn("could not hook into #{name}, so its work has no labels: #{error.class}: #{Losses.reason(error)}") }, &block)
       end
 
       private

@@ -122,8 +122,8 @@ module Profiler
         @running.delete(trace)
         output, form = @unwritten.delete(trace)
         output&.replace(trace.public_send(form))
-      rescue *OWN_TROUBLE => e
-        Losses.say("the result of the trace was lost: #{Losses.reason(e)}")
+      rescue *RESCUED_ERRORS => e
+        Losses.warn("the result of the trace was lost: #{Losses.reason(e)}")
       end
 
       private

@@ -176,7 +176,7 @@ module Profiler
       return [Index.name?(options_text) ? @index.response(options_text, env.fetch("QUERY_STRING", nil)) : @shown.response(options_text)] if named
 
       [nil, @policy.on_demand(@parser.parse(options_text), begun)]
-    rescue *OWN_TROUBLE => e
+    rescue *RESCUED_ERRORS => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
     end
 

@@ -27,7 +27,7 @@ module Profiler
     end
 
     # @raise [Unsupported] in a Ractor other than the main one
-    def self.demand_main_ractor
+    def self.require_main_ractor
       reason = ractor_reason
       raise Unsupported, reason if reason
     end

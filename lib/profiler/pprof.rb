@@ -63,7 +63,7 @@ module Profiler
         reason = Platform.unsupported_reason
         raise Unsupported, reason if reason
 
-        Platform.demand_main_ractor
+        Platform.require_main_ractor
         Listener.start(address, token: token, permit: permit, **options)
       end
     end
@@ -135,7 +135,7 @@ module Profiler
     def refuse_foreign(env)
       unless @warned
         @warned = true
-        Losses.say("a request for a profile was refused, because a page of another site may have caused it (Host: #{env.fetch("HTTP_HOST", nil).to_s.b[0, 60].inspect}); " \
+        Losses.warn("a request for a profile was refused, because a page of another site may have caused it (Host: #{env.fetch("HTTP_HOST", nil).to_s.b[0, 60].inspect}); " \
                    "with token: such requests are allowed")
       end
       false
@@ -159,15 +159,15 @@ module Profiler
       Answer.text(400, e.message)
     rescue Sessions::Full => e
       Answer.text(503, e.message, "retry-after" => e.seconds.to_s)
-    rescue *OWN_TROUBLE => e
+    rescue *RESCUED_ERRORS => e
       Answer.text(503, e.message)
     end
 
     def record(env, path, kind, head)
       query = Query.new(env.fetch("QUERY_STRING", nil))
       seconds = query.seconds([kind.seconds, @most_seconds].min, @most_seconds)
-      query.demand_binary
-      demand_support
+      query.require_binary
+      require_support
       return Answer.file(path, "") if head
 
       wait_on_purpose(env)
@@ -186,9 +186,9 @@ module Profiler
 
     def heap(env, head)
       query = Query.new(env.fetch("QUERY_STRING", nil))
-      query.demand_no_seconds("heap: is a snapshot, so seconds: does not apply")
-      query.demand_binary
-      demand_support
+      query.require_no_seconds("heap: is a snapshot, so seconds: does not apply")
+      query.require_binary
+      require_support
       continuous = Continuous.current
       return Answer.text(404, NO_HEAP) unless continuous&.tracks_live_objects?
       return Answer.file("/heap", "") if head
@@ -201,7 +201,7 @@ module Profiler
     def memory(env, head)
       query = Query.new(env.fetch("QUERY_STRING", nil))
       owners, json = query.flag("owners"), query.flag("json")
-      demand_support
+      require_support
       return json ? Answer.json("") : Answer.text(200, "") if head
 
       wait_on_purpose(env)
@@ -209,7 +209,7 @@ module Profiler
       json ? Answer.json(ledger.to_json) : Answer.text(200, ledger.to_s)
     end
 
-    def demand_support
+    def require_support
       reason = Platform.unsupported_reason
       raise Unsupported, reason if reason
     end

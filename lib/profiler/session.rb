@@ -36,7 +36,7 @@ module Profiler
       # @option bounds [Boolean] :windows it samples objects only after {#sample_objects}
       # @api private
       def begin(options, starter: nil, **bounds)
-        Platform.demand_main_ractor
+        Platform.require_main_ractor
         SelfCheck.demand if SelfCheck::NEEDED
         Interop.watch
         Spans.follow if options[:spans]
@@ -108,7 +108,7 @@ module Profiler
             now = Clock.now
             break if now > (till ||= now + 2)
 
-            Clock.nap(0.0001)
+            Clock.sleep(0.0001)
           end
         end
       end

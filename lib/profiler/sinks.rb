@@ -4,7 +4,7 @@ module Profiler
   # The destinations of the profiles of a continuous session.
   #
   # A sink has these methods: +take(profile)+, +own_thread?+ (whether it can only be called on the thread of the periods),
-  # +lose(error)+, +hurry(last)+ and +wait(till)+ (which flush waiting windows), +forked(same)+, +delivered+, +lost+, +error+,
+  # +lose(error)+, +flush(last)+ and +wait(till)+ (which flush waiting windows), +forked(same)+, +delivered+, +lost+, +error+,
   # +counts+ and +name+.
   module Sinks
     autoload :BoundedSocket, "#{__dir__}/sinks/bounded_socket"

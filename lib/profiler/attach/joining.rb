@@ -54,8 +54,8 @@ module Profiler
       def prepare
         until_possible { @target.check }
         @attachment = until_possible { native { Attachment._new(@target.pid) } }
-        library = @target.demand_visible(library_of(*@attachment._ruby))
-        script = @target.demand_visible(File.expand_path("../attached.rb", __dir__))
+        library = @target.require_visible(library_of(*@attachment._ruby))
+        script = @target.require_visible(File.expand_path("../attached.rb", __dir__))
         until_possible { native { @attachment._prepare(@target.own_pid, library, script, @target.spare_signal) } }
       end
 

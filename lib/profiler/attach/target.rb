@@ -60,7 +60,7 @@ module Profiler
       # @param path [String]
       # @return [String]
       # @raise [Refused] if it does not see the same file
-      def demand_visible(path)
+      def require_visible(path)
         seen = "/proc/#{pid}/root#{path}"
         return path if same?(path, seen)
         return path if File.file?(seen) && File.size(seen) == File.size(path) && FileUtils.identical?(seen, path)

@@ -28,7 +28,7 @@ module Profiler
         # A copy, as an app may clear its environment. Of two values by one name the first counts, as for ENV itself.
         settings = Settings.new(env.to_h { |name, _| [name, env[name]] })
         # Processes that this one starts have the same variables, so only the first reports them.
-        settings.misspelt.each { |sentence| Losses.say(sentence) } unless env.key?(Settings::OWNER)
+        settings.misspelt.each { |sentence| Losses.warn(sentence) } unless env.key?(Settings::OWNER)
         Control.beside(**settings.control) if settings.control?
         return if settings.control_only?
 
@@ -196,7 +196,7 @@ module Profiler
         true
       rescue StandardError => e
         reason = e.is_a?(SystemCallError) ? SystemCallError.new(e.errno).message : e.message
-        Losses.say("the profile was not written to #{path}: #{reason}")
+        Losses.warn("the profile was not written to #{path}: #{reason}")
         false
       end
 

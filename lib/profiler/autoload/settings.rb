@@ -169,7 +169,7 @@ module Profiler
       #
       # @raise [ArgumentError] for what a continuous session cannot do
       def continuous
-        demand_no_recording(CONTINUOUS, *(SIGNAL unless flight?))
+        require_no_recording(CONTINUOUS, *(SIGNAL unless flight?))
         engines = value(TO) && value(TO).split(",").map(&:strip)
         { out: value(OUT) || (DIRECTORY unless engines), to: engines, format: format, period: float(PERIOD), keep: number(value(KEEP)) }.compact.merge(session)
       end
@@ -183,7 +183,7 @@ module Profiler
       #
       # @raise [ArgumentError] for what a flight recorder cannot do
       def flight
-        demand_no_recording(FLIGHT)
+        require_no_recording(FLIGHT)
         out = value(FLIGHT_OUT) || (value(OUT) unless continuous?)
         { out: out, format: format, minutes: float(MINUTES), keep: number(value(KEEP)), signal: signal }.compact.merge(session)
       end
@@ -223,7 +223,7 @@ module Profiler
       end
 
       # Refuses variables that need a recording, which an always-on session does not have.
-      def demand_no_recording(variable, *more)
+      def require_no_recording(variable, *more)
         wrong = [DURATION, START_PAUSED, *more].find { |name| flag?(name) }
         wrong = "profiler record" if value(CLAIMS)
         raise ArgumentError, "#{wrong} cannot be used with #{variable}" if wrong

@@ -52,7 +52,7 @@ module Profiler
         return CLI.complain("no file was written that can be read back: add --out FILE.pb.gz") unless file
 
         profile = Profile.load(file)
-        demand_one_type(@before, profile, @baseline) if @before
+        require_one_type(@before, profile, @baseline) if @before
         return say(json(in_numbers(profile, took, written, used, status))) if @json
 
         CLI.complain("the command ended with #{ended(status)}") unless status.success?

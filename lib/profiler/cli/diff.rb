@@ -78,7 +78,7 @@ module Profiler
         raise UsageError, "--requires compares one file per side, not several: #{several}" if several
 
         before, after = files.map { |it| read_filtered(it) }
-        demand_one_type(before, after, files[0])
+        require_one_type(before, after, files[0])
         if @json then print_json(before_file: files[0], after_file: files[1], **Native.requires_diff(before, after))
         else puts Native.requires_diff_text(before, after, { all: @all, **table_options.except(:type) })
         end

@@ -31,7 +31,7 @@ module Profiler
       # @return [Array<Hash>] +name limit ok+ and +share+ or +weight+, for each function; an absent function has weight 0
       # @raise [UsageError] for a limit in another unit than what was counted
       def check(profiles, type)
-        demand_unit_of(profiles.first, type)
+        require_unit_of(profiles.first, type)
         sums = Hash.new(0.0)
         profiles.each do |profile|
           total = [profile.totals.fetch(type || Native.default_type(profile), 0), 1].max
@@ -54,7 +54,7 @@ module Profiler
 
       private
 
-      def demand_unit_of(profile, type)
+      def require_unit_of(profile, type)
         return if @share || @unit.empty?
 
         type ||= Native.default_type(profile)

@@ -91,7 +91,7 @@ module Profiler
       end
 
       # Loads are compared in one unit.
-      def demand_one_type(before, after, path)
+      def require_one_type(before, after, path)
         earlier, later = [before, after].map { |profile| Native.default_type(profile) }
         return if earlier == later
 

@@ -51,7 +51,7 @@ module Profiler
         when "tracing" then head(**@traces.state(request))
         when "traced" then text(@traces.end(request))
         end
-      rescue *OWN_TROUBLE, JSON::ParserError => e
+      rescue *RESCUED_ERRORS, JSON::ParserError => e
         [Sessions.error(e.message, OptionFault.of(e)), ""]
       end
 
@@ -90,7 +90,7 @@ module Profiler
       def last_profile(number, session, why)
         body = session.snapshot.to_pprof
         [JSON.generate({ session: number, farewell: why, bytes: body.bytesize }), body]
-      rescue *OWN_TROUBLE => e
+      rescue *RESCUED_ERRORS => e
         [Sessions.error("#{why}, and its profile is lost: #{Losses.reason(e)}"), ""]
       end
 

@@ -133,7 +133,7 @@ module Profiler
 
     # Flushes all sinks at the same time, so a backend that does not respond takes no time from the others.
     def send_all(till, last: false)
-      @sinks.each { |it| it.hurry(last) }
+      @sinks.each { |it| it.flush(last) }
       @sinks.map { |it| it.wait(till) }.all?
     end
 

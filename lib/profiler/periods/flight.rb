@@ -163,7 +163,7 @@ module Profiler
       @saved += 1
     rescue NotRunning
       nil # there is nothing to save
-    rescue *OWN_TROUBLE => e
+    rescue *RESCUED_ERRORS => e
       lose(e)
     end
 

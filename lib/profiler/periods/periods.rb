@@ -118,7 +118,7 @@ module Profiler
       wait_until(till) { !@busy } # what is half done there could not be done here
       @stopping ||= stop
       stop ? take(@session.stop) : @session.rotate { |profile| take(profile) }
-    rescue *OWN_TROUBLE => e
+    rescue *RESCUED_ERRORS => e
       lose(e)
     end
 
@@ -191,7 +191,7 @@ module Profiler
         return false if Clock.now > till
 
         wake
-        Clock.nap(0.01)
+        Clock.sleep(0.01)
       end
       true
     end
@@ -236,7 +236,7 @@ module Profiler
         left = due - Clock.time
         break unless left.between?(0, @length * 1.5) # or the clock was set back
 
-        Clock.nap([left, PAUSE].min) # a command may have come just before this sleep
+        Clock.sleep([left, PAUSE].min) # a command may have come just before this sleep
         break unless recording?
       end
       Array.new(@commands.size) { @commands.pop }
@@ -253,7 +253,7 @@ module Profiler
 
       @session.rotate(gently: gently) { |profile| take(profile) or break }
       @session.sample_objects(@sampling = @windows.next?(@sampling)) if @windows
-    rescue *OWN_TROUBLE => e
+    rescue *RESCUED_ERRORS => e
       lose(e) unless e.is_a?(NotRunning) # the thread that ends the process was faster
     end
 
@@ -295,9 +295,9 @@ module Profiler
       end
       @killed = true
       kills = KILLS[@name] += 1
-      Losses.say("#{@name}: recording stops until the next garbage collection, because its thread was killed") if kills <= Losses::LINES
+      Losses.warn("#{@name}: recording stops until the next garbage collection, because its thread was killed") if kills <= Losses::LINES
       take(@session.stop)
-    rescue *OWN_TROUBLE => e
+    rescue *RESCUED_ERRORS => e
       lose(e)
     end
 

@@ -83,7 +83,7 @@ module Profiler
         @waiting[io] = Head.new
       rescue Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM => e
         @losses.add(e)
-        Clock.nap(PAUSE)
+        Clock.sleep(PAUSE)
       rescue SystemCallError
         nil # the client has gone before it was accepted
       end

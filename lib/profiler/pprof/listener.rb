@@ -26,7 +26,7 @@ module Profiler
         def start(address, token: nil, permit: nil, concurrency: 4, **options)
           Eager.load(Pprof)
           place = place_of(address)
-          place.demand_permission(token, permit)
+          place.require_permission(token, permit)
           permit ||= ->(_env) { true } if place.is_a?(UnixAddress) && token.nil?
           app = Pprof.new(UNKNOWN, token: token, permit: permit, concurrency: concurrency, **options)
           Ends.listen(Listener)
@@ -120,7 +120,7 @@ module Profiler
 
         close
         start
-      rescue *OWN_TROUBLE => e
+      rescue *RESCUED_ERRORS => e
         @losses.add(e)
       end
 
@@ -137,7 +137,7 @@ module Profiler
         @connections.close
         @place = @place.in_child or return
         start
-      rescue *OWN_TROUBLE => e
+      rescue *RESCUED_ERRORS => e
         @losses.add(e)
       end
 
@@ -165,12 +165,12 @@ module Profiler
           Thread.handle_interrupt(Object => :never) { Thread.handle_interrupt(Object => :immediate) { @connections.serve } }
         rescue Exception => e # rubocop:disable Lint/RescueException -- the app may raise in all threads; a kill is not rescued
           @losses.add(e)
-          Clock.nap(PAUSE)
+          Clock.sleep(PAUSE)
           retry if @thread.equal?(Thread.current)
         end
       ensure
         if @thread.equal?(Thread.current) && !@leaving
-          Losses.say("no longer listening on #{address}, because #{@connections.open? ? "the thread was killed" : "the app closed its socket"}")
+          Losses.warn("no longer listening on #{address}, because #{@connections.open? ? "the thread was killed" : "the app closed its socket"}")
           close
         end
       end

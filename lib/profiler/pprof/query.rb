@@ -25,14 +25,14 @@ module Profiler
       end
 
       # @raise [ArgumentError] if there are seconds
-      def demand_no_seconds(message)
+      def require_no_seconds(message)
         raise ArgumentError, message if value("seconds")
       end
 
       # Raises if the text of Go's +debug+ is requested.
       #
       # @raise [ArgumentError] if text is requested
-      def demand_binary
+      def require_binary
         return if [nil, "", "0"].include?(value("debug"))
 
         raise ArgumentError, "debug: only pprof is served, not text (allowed: 0). go tool pprof and profiler report show it as text"

@@ -110,7 +110,7 @@ module Profiler
         while (left = till - Clock.now).positive?
           return false if client&.gone?
 
-          Clock.nap(client ? [left, CHECK].min : left)
+          Clock.sleep(client ? [left, CHECK].min : left)
         end
         true
       end

@@ -32,7 +32,7 @@ module Profiler
       # @param token [String, nil]
       # @param permit [#call, nil]
       # @raise [ArgumentError] if users other than the owner of this process could get profiles
-      def demand_permission(token, permit)
+      def require_permission(token, permit)
         return if token
         raise ArgumentError, "address: #{self} is not a loopback address, so it needs token:" unless @info.ipv4_loopback? || @info.ipv6_loopback?
         raise ArgumentError, "address: #{self} needs token: or permit:, because every user of this machine can connect" unless permit

@@ -7,7 +7,7 @@ module Profiler
     private_constant :SLEEP
 
     class << self
-      def nap(seconds)
+      def sleep(seconds)
         SLEEP.bind_call(self, seconds)
       end
 

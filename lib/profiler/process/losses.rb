@@ -25,7 +25,7 @@ module Profiler
 
     class << self
       # Prints a line to the original stderr, even if the app has replaced $stderr, and even with -W0.
-      def say(line)
+      def warn(line)
         line = "[profiler] #{harmless(line)}\n"
         own(OF_WRITING, ->(_error) {}) { STDERR.write(line) if fits?(STDERR, line) } # stderr is closed: there is no other place for a message
       end
@@ -85,7 +85,7 @@ module Profiler
       return if @said[same] || @said.size >= LINES
 
       @said[same] = true
-      Losses.say("#{@what}: #{reason}")
+      Losses.warn("#{@what}: #{reason}")
       nil
     end
   end

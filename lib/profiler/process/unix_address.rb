@@ -41,12 +41,12 @@ module Profiler
     end
 
     # Returns nil: the mode of the file decides who may connect.
-    def demand_permission(_token, _permit) = nil
+    def require_permission(_token, _permit) = nil
 
     # @return [Socket] that listens
     # @raise [SystemCallError]
     def open
-      demand_free
+      require_free
       # The socket has another name until it has its mode. No client can connect before it listens.
       temporary = File.join(File.dirname(@path), ".#{Random.urandom(4).unpack1("H*")}")
       socket = Socket.new(:UNIX, :STREAM)
@@ -80,7 +80,7 @@ module Profiler
 
     # @raise [Errno::EADDRINUSE] if another process listens there
     # @raise [Errno::EEXIST] if there is a file of another kind
-    def demand_free
+    def require_free
       return unless File.symlink?(@path) || File.exist?(@path)
       raise Errno::EEXIST, @path unless File.lstat(@path).socket?
 

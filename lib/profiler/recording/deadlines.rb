@@ -66,7 +66,7 @@ module Profiler
 
       def watch
         loop do
-          Clock.nap(@period)
+          Clock.sleep(@period)
           due.each(&:expire)
           break if @rests.call && over?
         end

@@ -13,7 +13,7 @@ module Profiler
         Session.check(**options, mode: ALL)
         ALL
       rescue ArgumentError, Unsupported => e
-        Losses.say("requests and jobs are profiled by CPU time alone: #{e.message}") unless @warned
+        Losses.warn("requests and jobs are profiled by CPU time alone: #{e.message}") unless @warned
         @warned = true
         :cpu
       end

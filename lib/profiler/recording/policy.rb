@@ -98,7 +98,7 @@ module Profiler
         end
       rescue Refused
         nil # and the next one will do
-      rescue *OWN_TROUBLE => e
+      rescue *RESCUED_ERRORS => e
         @losses.add(e)
       end
 
@@ -150,7 +150,7 @@ module Profiler
           profile = @store.fetch(name) if name
           return profile if profile
 
-          Clock.nap(PAUSE)
+          Clock.sleep(PAUSE)
         end
         @store.fetch(name)
       end
@@ -174,7 +174,7 @@ module Profiler
       # from outside, and propagate.
       def quietly
         yield
-      rescue *OWN_TROUBLE => e
+      rescue *RESCUED_ERRORS => e
         @losses.add(e)
       end
 
@@ -185,7 +185,7 @@ module Profiler
       def store_in_directory(result)
         result.location = @store.store(result)
         stored = result
-      rescue *OWN_TROUBLE => e
+      rescue *RESCUED_ERRORS => e
         @losses.add(e)
       ensure
         @losses.add(Error.new("the request was interrupted while it was stored")) unless stored || e

@@ -62,9 +62,9 @@ module Profiler
       # @api private
       def lose(error) = @losses.add(error)
 
-      # @see Sender#hurry
+      # @see Sender#flush
       # @api private
-      def hurry(last) = @sender.hurry(last)
+      def flush(last) = @sender.flush(last)
 
       # @see Sender#wait
       # @api private

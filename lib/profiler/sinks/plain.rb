@@ -30,7 +30,7 @@ module Profiler
       def lose(error) = @losses.add(error)
 
       # A no-op, because no windows wait here.
-      def hurry(_last) = nil
+      def flush(_last) = nil
 
       def wait(_till) = true
 

@@ -80,25 +80,25 @@ module Profiler
       # Sends waiting windows without pauses, until an attempt fails.
       #
       # @param last [Boolean] whether what fails then is lost: this process ends
-      def hurry(last)
+      def flush(last)
         return if @waiting.empty?
 
-        @hurry = last ? :last : :now
+        @flush = last ? :last : :now
         start unless @thread&.alive?
         @bell << true
       end
 
-      # Waits for the end of a {hurry}.
+      # Waits for the end of a {flush}.
       #
       # @return [Boolean] whether no window is left
       def wait(till)
-        Clock.nap(0.005) while @hurry && @waiting.any? && @thread&.alive? && Clock.now < till
-        given_up = @hurry == :last ? @waiting.shift(QUEUED) : []
+        Clock.sleep(0.005) while @flush && @waiting.any? && @thread&.alive? && Clock.now < till
+        given_up = @flush == :last ? @waiting.shift(QUEUED) : []
         given_up.each { lose("the process ended before it was sent") }
         finished = @sending unless [*@waiting, *given_up].include?(@sending)
         # The thread still has to count it, or to say that it was lost.
-        Clock.nap(0.005) while finished && @sending.equal?(finished) && @thread&.alive? && Clock.now < till + COUNTING
-        @hurry = nil
+        Clock.sleep(0.005) while finished && @sending.equal?(finished) && @thread&.alive? && Clock.now < till + COUNTING
+        @flush = nil
         @waiting.empty?
       end
 
@@ -132,8 +132,8 @@ module Profiler
       # Waits until the next attempt is due.
       def pause(upload)
         till = @next_try || (upload.made_at + @delay)
-        while !@hurry && (left = till - Clock.now).positive?
-          Clock.nap([left, NAP].min)
+        while !@flush && (left = till - Clock.now).positive?
+          Clock.sleep([left, NAP].min)
         end
       end
 
@@ -152,11 +152,11 @@ module Profiler
       end
 
       def failed(upload, reason, wait = nil)
-        if @hurry == :last || Clock.now - upload.made_at > OLDEST
+        if @flush == :last || Clock.now - upload.made_at > OLDEST
           lose(reason) if finish(upload)
           return
         end
-        @hurry = nil
+        @flush = nil
         @trouble = as_error(reason)
         @retried += 1
         pause = [FIRST_PAUSE * (2**@failures), LONGEST_PAUSE].min * (0.5 + @random.rand)

@@ -21,7 +21,7 @@ module Profiler
         path = AnyObject.can?(object, :to_path) ? object.to_path : object
         raise ArgumentError, "#{AnyObject.text(object)} is not a path (allowed: a String, or an object with to_path)" unless String === path
 
-        demand_bytes(path)
+        require_bytes(path)
       end
 
       # Returns the absolute path. A tilde means the home directory, as in Ruby, but only if there is one: otherwise it is part of a
@@ -31,7 +31,7 @@ module Profiler
       # @return [String]
       # @raise [ArgumentError] for a path with a zero byte, or in an encoding such as UTF-16
       def absolute(path)
-        demand_bytes(path)
+        require_bytes(path)
         begin
           File.expand_path(path)
         rescue ArgumentError
@@ -47,7 +47,7 @@ module Profiler
 
       private
 
-      def demand_bytes(path)
+      def require_bytes(path)
         return path if path.encoding.ascii_compatible?
 
         raise ArgumentError, "#{AnyObject.text(path)} is not a path, because its encoding is #{path.encoding}"

@@ -13,7 +13,7 @@ module Profiler
     #
     # @raise [Errno::EFBIG]
     # @api private
-    def self.demand_size(bytes)
+    def self.require_size(bytes)
       raise Errno::EFBIG if bytes > Process.getrlimit(:FSIZE).first
     end
 
@@ -67,7 +67,7 @@ module Profiler
     def replace(bytes)
       return File.binwrite(@path, bytes) if @stream
 
-      Output.demand_size(bytes.bytesize)
+      Output.require_size(bytes.bytesize)
       beside do |file|
         file.write(bytes)
         file.close
