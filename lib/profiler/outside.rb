@@ -59,7 +59,7 @@ module Profiler
     def to_s
       lines = ["Process #{pid}: #{program}", "As the kernel sees it, without Ruby's stacks.", ""]
       lines += threads.map { |it| line(it) }
-      lines << "" << "The kernel does not say where its threads wait#{": run this as #{user} or root" unless Process.euid.zero?}." if threads.none?(&:call)
+      lines << "" << "The kernel does not say where its threads wait#{": run this as #{ProcessUser.and_root(pid)}" unless Process.euid.zero?}." if threads.none?(&:call)
       lines.join("\n")
     end
 

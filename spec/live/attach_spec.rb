@@ -275,7 +275,7 @@ RSpec.describe "profiler attach" do
       plain("sleep") do |pid|
         sleep 2
         result = other_user_child("EXE", "attach", pid.to_s)
-        expect(result).to have_attributes(code: 1, err: /it belongs to root: run this command as root or root|it belongs to \w+: run this command as/)
+        expect(result).to have_attributes(code: 1, err: /it belongs to root: run this command as root \(sudo profiler attach #{pid}\)$/)
       end
     end
 
@@ -285,6 +285,14 @@ RSpec.describe "profiler attach" do
       result = other_user_child("-e", "pid = spawn(RbConfig.ruby, '-e', #{code.inspect}, out: File::NULL); sleep 2.2; " \
                                       "system(RbConfig.ruby, ARGV[0], 'attach', pid.to_s); Process.kill(:KILL, pid)", "EXE")
       expect(result.err).to match(/it is not dumpable, so only root can trace it/)
+    end
+
+    it "to detach from a process that has no socket, or is another user's" do
+      plain("sleep") do |pid|
+        expect(profiler_child("detach", pid.to_s).err).to eq("profiler: process #{pid} has no control socket here: nothing to detach from\n")
+        expect(other_user_child("EXE", "dump", pid.to_s).err)
+          .to eq("profiler: process #{pid} has no control socket here that this user can see, as it belongs to root: run this command as root\n")
+      end
     end
 
     it "to detach from a process that has opened the socket itself" do

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "../support/other_user"
 require_relative "../support/attach"
 
 RSpec.describe "profiler dump --outside" do
   include_context "with a process that nobody prepared"
+  include OtherUser
 
   def outside(*arguments) = profiler_child("dump", "--outside", *arguments.map(&:to_s))
 
@@ -30,6 +32,13 @@ RSpec.describe "profiler dump --outside" do
   ensure
     Process.kill(:KILL, sleeper)
     Process.wait(sleeper)
+  end
+
+  it "says who may see more" do
+    plain("sleep") do |pid|
+      result = other_user_child("EXE", "dump", "--outside", pid.to_s)
+      expect(result).to have_attributes(code: 0, err: "", out: /\AProcess #{pid}: .* sleep\n.*\n\nThe kernel does not say where its threads wait: run this as root\.\n\z/m)
+    end
   end
 
   it "lets no name of a process write to the terminal" do

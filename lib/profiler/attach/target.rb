@@ -116,8 +116,9 @@ module Profiler
 
       def why_forbidden
         root = Process.euid.zero?
-        user = ProcessUser.of(pid)
-        return "it belongs to #{user}: run this command as #{user} or root (sudo profiler attach #{pid})" unless root || uid == Process.euid
+        unless root || uid == Process.euid
+          return "it belongs to #{ProcessUser.of(pid)}: run this command as #{ProcessUser.and_root(pid)} (sudo profiler attach #{pid})"
+        end
 
         scope = File.read(YAMA).to_i rescue 0 # rubocop:disable Style/RescueModifier
         return "the kernel lets no process be traced (kernel.yama.ptrace_scope=3) until it is restarted" if scope == 3

@@ -23,7 +23,7 @@ module Profiler
 
       def call(arguments)
         process, = expected(arguments, 1, "one PID", PS_HINT)
-        client = Control::Client.of(process)
+        client = Control::Client.of(process, remedy: "nothing to detach from")
         client.ask(do: "detach")
         path = client.path
         client.close

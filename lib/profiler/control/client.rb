@@ -61,13 +61,14 @@ module Profiler
         end
 
         # @param process [String] a pid, or the path of a socket
+        # @param remedy [String, nil] what to do if it has no socket
         # @return [Client]
         # @raise [Failed]
-        def of(process)
+        def of(process, remedy: nil)
           return new(process) if process.include?("/")
           raise Failed, "#{process.inspect} is neither a process id nor the path of a socket" unless process.match?(/\A[1-9]\d{0,9}\z/)
 
-          sockets_of(Integer(process, 10)).filter_map { |path| reach(path) }.first or raise Failed, missing(process)
+          sockets_of(Integer(process, 10)).filter_map { |path| reach(path) }.first or raise Failed, missing(process, remedy)
         end
 
         # Returns the text with its lines, but without characters that control a terminal. It may come from another user.
@@ -108,11 +109,20 @@ module Profiler
           []
         end
 
-        def missing(process)
+        def missing(process, remedy)
           return "there is no process #{process}" unless there?(process)
 
-          "process #{process} has no control socket here: start it with #{Place::VARIABLE}=1, or by profiler record --control " \
-            "(its user is #{ProcessUser.of(process)}). Or pass --attach, or run profiler attach #{process}: it then loads the profiler as it runs (experimental)"
+          no_socket = "process #{process} has no control socket here"
+          if ProcessUser.another?(process)
+            return "#{no_socket} that this user can see, as it belongs to #{ProcessUser.of(process)}: run this command as #{ProcessUser.and_root(process)}"
+          end
+
+          "#{no_socket}: #{remedy || how_to_open(process)}"
+        end
+
+        def how_to_open(process)
+          "start it with #{Place::VARIABLE}=1, or by profiler record --control (its user is #{ProcessUser.of(process)}). " \
+            "Or pass --attach, or run profiler attach #{process}: it then loads the profiler as it runs (experimental)"
         end
 
         # Does not use /proc, which macOS does not have.

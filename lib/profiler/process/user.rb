@@ -23,6 +23,17 @@ module Profiler
       rescue ArgumentError
         id.to_s
       end
+
+      # @param process [Integer, String] its number
+      # @return [String] the users who may do everything with the process, for a sentence
+      def and_root(process) = ["root", of(process)].uniq.reverse.join(" or ")
+
+      # @param process [Integer, String] its number
+      # @return [Boolean] whether it belongs to another user, and we are not root
+      def another?(process)
+        id = id_of(process)
+        !id.nil? && !Process.euid.zero? && id != Process.euid
+      end
     end
   end
 end
