@@ -200,6 +200,18 @@ RSpec.describe "profiler attach" do
     end
   end
 
+  it "says so if the process ends between two looks at it" do
+    plain("sleep") do |pid|
+      result = ruby_child("-e", <<~'RUBY', pid.to_s)
+        require "profiler"
+        require "profiler/attach"
+        Profiler::Attach::Target.prepend(Module.new { def age = raise(Errno::ENOENT, "/proc/#{pid}/stat") })
+        Profiler::Attach.join(Integer(ARGV.first))
+      RUBY
+      expect(result.err).to include("cannot attach to process #{pid}: it has ended (Profiler::Attach::Refused)")
+    end
+  end
+
   it "ends well when the process is killed meanwhile" do
     3.times do |number|
       plain("sleep", status: nil) do |pid|

@@ -53,6 +53,8 @@ module Profiler
         check_access
         check_program
         check_start
+      rescue Errno::ENOENT, Errno::ESRCH
+        raise Refused, "it has ended"
       end
 
       # Returns the path of a file, if the process sees the same file there.
@@ -91,8 +93,6 @@ module Profiler
         raise Refused, "that is this command itself" if pid == Process.pid
 
         Dir.children("/proc/#{pid}/task").each { |thread| refuse_traced(thread) }
-      rescue Errno::ENOENT, Errno::ESRCH
-        raise Refused, "it has ended"
       end
 
       def refuse_traced(thread)
@@ -110,8 +110,6 @@ module Profiler
         File.open("/proc/#{pid}/mem", "r+", &:close)
       rescue Errno::EACCES, Errno::EPERM, Errno::EROFS
         raise Refused, why_forbidden
-      rescue Errno::ENOENT, Errno::ESRCH
-        raise Refused, "it has ended"
       end
 
       def why_forbidden
