@@ -19,7 +19,7 @@ module Profiler
       profiler_windows_retried_total: ["counter", "Attempts to send a window that failed and were repeated."],
       profiler_windows_waiting: ["gauge", "Windows that wait to be sent."],
       profiler_windows_waiting_bytes: ["gauge", "Bytes of the windows that wait to be sent."],
-      profiler_sent_bytes_total: ["counter", "Bytes that were sent to a sink, those of repeated attempts too."]
+      profiler_sent_bytes_total: ["counter", "Bytes that were sent to a sink, including repeated attempts."]
     }.freeze
 
     # Metrics by the names that sinks have for their counts.

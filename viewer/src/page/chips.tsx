@@ -15,7 +15,7 @@ interface Chip {
 
 const SIMPLE: readonly (readonly [kind: "app" | "gems" | "recursion", text: string, title: string])[] = [
   ["app", "App only", "Leave out functions of gems, of Ruby and in C (a)"],
-  ["gems", "Collapse gems", "Of calls within gems, Ruby and C keep the first (g)"],
+  ["gems", "Collapse gems", "Keep only the first of nested calls within gems, Ruby and C (g)"],
   ["recursion", "Collapse recursion", "Count a recursive call as its first call (r)"],
 ];
 

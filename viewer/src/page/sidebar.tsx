@@ -99,7 +99,7 @@ function ChangesSidebar() {
       <h2>What changed</h2>
       <p class="headline">{capital(brief(clean(headline)))}.</p>
       {!isKnown && <p class="muted">The largest changes of functions' own shares. Some can be chance.</p>}
-      {isKnown && significant === 0 && <p class="muted">No change of a function's own share is significant. More runs of each side would tell.</p>}
+      {isKnown && significant === 0 && <p class="muted">No change of a function's own share is significant. Record more runs of each side to find out.</p>}
       <ul class="findings">
         {found.map((it) => {
           const name = model.names.name(it.function);

@@ -53,7 +53,7 @@ function Gvl() {
           <div class="scroller gvl-left" tabIndex={0} role="group" aria-label="Waits">
             <GvlMatrix matrix={view.matrix} chosen={cell} choose={(it) => store.pick("gvlCell", `${it.line}\n${it.column}`)} />
             <TimeLines label="When threads waited behind them" names={lines} state="gvl" weights={(range, cells) => overTime(app, view, by, lines, range, cells)} />
-            {!model.profile.timeline && by !== THREADS && <p class="muted part">The profile has no timeline, so only the threads of who waited are known: record with --timeline.</p>}
+            {!model.profile.timeline && by !== THREADS && <p class="muted part">The profile has no timeline, so only the threads that waited are known: record with --timeline.</p>}
           </div>
           <CellStacks view={view} by={by} cell={cell} />
         </div>
@@ -101,7 +101,7 @@ function CellStacks({ view, by, cell }: { view: GvlView; by: string; cell: Cell 
   return (
     <div class="gvl-stacks">
       {graph("waited", "Waited:", cell.line)}
-      {graph("held", "Held the GVL meanwhile:", cell.column)}
+      {graph("held", "Held the GVL during the wait:", cell.column)}
     </div>
   );
 }

@@ -92,7 +92,7 @@ function Values({ label }: { label: string }) {
   return (
     <>
       <Grid label="Values" rows={rows} columns={columns} keyOf={(it) => it.value} isMarked={(it) => chosen(it.value)} onOpen={open} />
-      {hasRequests && <p class="muted part">Requests are those of the whole profile that ended{selection.range ? ", whatever time is selected" : ""}.</p>}
+      {hasRequests && <p class="muted part">All requests of the profile that ended are counted{selection.range ? ", not only those of the selected time" : ""}.</p>}
     </>
   );
 }

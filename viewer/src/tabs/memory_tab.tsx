@@ -92,7 +92,7 @@ function ObjectsTab() {
 
 function noteOf(hasLive: boolean, isWhole: boolean): string {
   if (!hasLive) return "Record with --mode heap to see which objects stay, and how old they are.";
-  return isWhole ? "Bytes are those of objects' slots. profiler view BEFORE AFTER shows what has grown between two profiles." : "Allocated in the time that is selected; live at the end, whenever allocated.";
+  return isWhole ? "Bytes count only the slots of objects. profiler view BEFORE AFTER shows what has grown between two profiles." : "Allocated in the time that is selected; live at the end, whenever allocated.";
 }
 
 /**
