@@ -9,7 +9,7 @@ require_relative "method_trace/target"
 module Profiler
   # The calls of one method, each of them counted and timed: see {Profiler.trace}.
   #
-  # A call's duration is wall clock time, without that of the trace itself. Calls that had begun before the trace are not
+  # A call's duration is wall clock time, without the time that the trace itself takes. Calls that had begun before the trace are not
   # counted. Percentiles are exact up to 131,072 calls, and at most 0.4 % off after these.
   class MethodTrace
     # The default for the largest share of one core that a trace may take.
@@ -240,12 +240,12 @@ module Profiler
     #   too.
     # * +total_ns+, +shortest_ns+, +longest_ns+, +percentiles_ns+, +exact+: the durations of the calls that have finished;
     #   +histogram+ has them by powers of two, each as a lower and an upper bound and a number
-    # * +running_ns+, +waiting_ns+, +gvl_ns+, +gc_ns+: what their threads did meanwhile; 0 before Ruby 3.3
+    # * +running_ns+, +waiting_ns+, +gvl_ns+, +gc_ns+: what the threads did during the calls; 0 before Ruby 3.3
     # * +callers+: name, place, calls and +total_ns+ of each caller, and +other_callers+, the calls of further ones
     # * +results+, +exceptions+: numbers of calls by class, and +other_classes+, the calls that ended with further ones
     # * +duration_ns+, +own_ns+: how long the trace ran, and how much of that it took itself
-    # * +other_functions+: for a C function, the calls and returns of other ones, for which a hook ran too; with <tt>calls: true</tt>,
-    #   those of all code outside of the traced calls
+    # * +other_functions+: for a C function, the calls and returns of other C functions, for which the hook ran too; with
+    #   <tt>calls: true</tt>, those of all code outside of the traced calls
     # * +functions+, +unknown_callers+, +unfollowed+, +too_deep+, +unpaired+, with <tt>calls: true</tt>: what {#functions} returns, and
     #   numbers of calls: whose caller is not listed, that were in too many fibers at once or too deep to be followed, and whose
     #   end Ruby did not report

@@ -16,8 +16,8 @@ module Profiler
   # Unauthorized clients get the 404 that Rack or Rails sends for an unknown path, or from the middleware, the app's own
   # response. Without +permit+ and +token+, only requests from this machine are authorized, in development.
   #
-  # A profile is recorded on the thread of the request, which sleeps meanwhile. So scrapers do not disturb one another, and no
-  # {Profiler.stop} ends it. The profile is taken gently, as that of a period is. A request that records marks its env, so that
+  # A profile is recorded on the thread of the request, which sleeps until it is complete. So scrapers do not disturb one another, and no
+  # {Profiler.stop} ends it. The profile is taken gently, like the profile of a period. A request that records marks its env, so that
   # a middleware or flight recorder further out does not count it as slow. Without a token, requests that a page of another site
   # may have caused are refused too, see {Permission::Local}.
   class Pprof

@@ -76,7 +76,7 @@ module Profiler
       _gc(place)
     end
 
-    # Writes the profile, readable only by its owner. An existing file is replaced atomically. Other threads run meanwhile. An
+    # Writes the profile, readable only by its owner. An existing file is replaced atomically. Other threads can run. An
     # interrupt (Ctrl-C, Timeout, Thread#kill) leaves the existing file unchanged.
     #
     # @param path [String] its extension selects the format: .pb.gz, .html, .svg, .folded, .speedscope.json, .firefox.json,
@@ -288,9 +288,9 @@ module Profiler
     # @param sort [Symbol] +:self+ compares self weights, +:total+ includes callees
     # @param absolute [Boolean] compares weights; otherwise shares of a run
     # @param tolerance [Float] the growth up to which a function is not +slower+
-    # @return [Hash] +type unit before after headline failed samples compared spread changes+. Of the changes, the significant ones first, the
-    #   greatest first: +name path first_line before after samples chance significant verdict weight_before weight_after slower+.
-    #   Weights are those of a run, or of a request where all runs counted these. A +verdict+ is +"slower"+ or +"faster"+ by its
+    # @return [Hash] +type unit before after headline failed samples compared spread changes+. The significant changes come first, and
+    #   the greatest of these: +name path first_line before after samples chance significant verdict weight_before weight_after slower+.
+    #   Weights are per run, or per request if all runs counted requests. A +verdict+ is +"slower"+ or +"faster"+ by its
     #   weight, +"moved"+ if only its share went that way, otherwise +"same"+
     # @raise [ArgumentError] if a side is empty or lacks the type
     def self.diff(before, after, type: nil, sort: :self, absolute: false, tolerance: 0.0)
@@ -333,7 +333,7 @@ module Profiler
       end
     end
 
-    # Returns the markers by name: how many there were, how long they took, and where their threads were meanwhile.
+    # Returns the markers by name: how many there were, how long they took, and where their threads were during that time.
     #
     # @param limit [Integer] names; 0 for all
     # @return [Array<Hash>] +name count total mean largest place+, those with the most time first. Times are in nanoseconds; time in

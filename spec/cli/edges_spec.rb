@@ -114,7 +114,7 @@ RSpec.describe "The command profiler, at its edges" do
   it "says that an option keeps Ruby from loading the profiler" do
     { "--disable=all" => %w[--disable=all], "--disable-rubyopt" => %w[-w --disable-rubyopt], "--disable=gems,al" => %w[--disable gems,al] }.each do |option, arguments|
       result = profiler("record", "--", ruby, *arguments, "-e", "puts 7")
-      expect(result).to have_attributes(code: 0, out: "7\n", err: "profiler: no profile was written: #{ruby} #{option} does not load the profiler, as it ignores RUBYOPT\n")
+      expect(result).to have_attributes(code: 0, out: "7\n", err: "profiler: no profile was written: #{ruby} #{option} does not load the profiler, because it ignores RUBYOPT\n")
     end
     expect(profiler("record", "--", ruby, "--disable=gems", "-e", "puts 7").err).to include("wrote profile-")
   end

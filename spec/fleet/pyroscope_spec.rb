@@ -121,7 +121,7 @@ RSpec.describe "Windows for Pyroscope" do
     RUBY
     sinks = "is not a sink (allowed: pyroscope, otlp, Profiler::Pyroscope, Profiler::Otlp, Profiler::Directory, what responds to call)"
     expect(out.lines(chomp: true)).to eq([
-      "ArgumentError: url: (not shown, as it may have a password in it) is not an http or https URL", %(ArgumentError: url: "nothing" is not an http or https URL),
+      "ArgumentError: url: (not shown, because it may contain a password) is not an http or https URL", %(ArgumentError: url: "nothing" is not an http or https URL),
       "ArgumentError: timeout: 0 is not a number of seconds above 0 and up to 86400", "ArgumentError: headers: a name or value has a line break, or is not valid text",
       "ArgumentError: values: 0 is not a positive Integer", "ArgumentError: service: is empty (allowed: a name that is not empty)", "ArgumentError: to: 7 #{sinks}",
       %(ArgumentError: to: "parca" #{sinks}), "ArgumentError: no block given, and no out: or to:",

@@ -313,7 +313,7 @@ module Profiler
           elsif (option = option_without_program(command))
             "#{program} #{option} runs no program"
           elsif (option = option_without_rubyopt(command))
-            "#{program} #{option} does not load the profiler, as it ignores RUBYOPT"
+            "#{program} #{option} does not load the profiler, because it ignores RUBYOPT"
           else
             "#{program} is not a Ruby program, or has printed an error above"
           end

@@ -5,7 +5,7 @@ require_relative "path"
 
 module Profiler
   class MethodTrace
-    # Which calls are logged: a condition such as +ms > 200 and user_id == 7+.
+    # A condition that selects the calls that are logged, such as +ms > 200 and user_id == 7+.
     #
     #   condition  = all ("or" all)*
     #   all        = one ("and" one)*
@@ -13,9 +13,10 @@ module Profiler
     #   operator   = "==" | "!=" | "<" | "<=" | ">" | ">="
     #   literal    = 7 | 1.5 | 'text' | nil | true | false
     #
-    # Names are those of {Facts}, of the method's arguments, of instance variables such as <tt>@id</tt>, of a {Path} to a part of these,
-    # +self+, +result+, and those of labels. Nothing of it is Ruby code, and no method of a value is called: only numbers, texts, Symbols, +nil+, +true+ and +false+ are compared, and all else is unequal. A text that is a
-    # number can be compared with a number, as values of labels are texts.
+    # A name is one of {Facts}, an argument of the method, an instance variable such as <tt>@id</tt>, a {Path} to a part of these,
+    # +self+, +result+ or a label. A condition is not Ruby code, and calls no method of a value: it compares only numbers, texts,
+    # Symbols, +nil+, +true+ and +false+, and everything else is unequal. A text that is a number can be compared with a number,
+    # because values of labels are texts.
     class Condition
       WORDS = %w[and or not nil true false].freeze
       COMPARISONS = { "==" => :==, "!=" => :!=, "<=" => :<=, ">=" => :>=, "<" => :<, ">" => :> }.freeze

@@ -6,8 +6,8 @@ module Profiler
     #
     # * +name+, +path+, +line+: as in profiles; the path of a C function is <tt><cfunc></tt>
     # * +calls+: the number of calls that began; +blocks+, the number of times that one of its blocks ran
-    # * +total_ns+: the time until they ended; of a recursion, only that of the outermost call
-    # * +self_ns+: the part of it in which no other function ran
+    # * +total_ns+: the time of the calls; in a recursion, only the outermost call counts
+    # * +self_ns+: the part of that time in which no other function ran
     # * +callers+: each {Caller}, the one with the most time first
     Function = Struct.new(:name, :path, :line, :calls, :blocks, :total_ns, :self_ns, :callers) do
       # @param rows [Array<Array>] of {Tracer}, with callers by their place

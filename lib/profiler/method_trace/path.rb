@@ -4,8 +4,8 @@ require_relative "values"
 
 module Profiler
   class MethodTrace
-    # The name of a value in a call, as +show+ and +when+ have it: that of an argument, a label or the result, of an instance variable
-    # such as <tt>@state</tt>, or +self+. Keys and instance variables may follow: <tt>env[PATH_INFO]</tt>, <tt>ids[0]</tt>,
+    # The name of a value in a call, as in +show+ and +when+: an argument, a label, +result+, +self+, or an instance variable such as
+    # <tt>@state</tt>. Keys and instance variables may follow: <tt>env[PATH_INFO]</tt>, <tt>ids[0]</tt>,
     # <tt>@request.@params[id]</tt>.
     #
     # No method of a value is called.

@@ -43,7 +43,7 @@ module Profiler
       def self.harmless(given)
         return AnyObject.text(given) unless String === given || URI === given
 
-        given.to_s.valid_encoding? && given.to_s.b.match?(HARMLESS) ? AnyObject.text(given.to_s) : "(not shown, as it may have a password in it)"
+        given.to_s.valid_encoding? && given.to_s.b.match?(HARMLESS) ? AnyObject.text(given.to_s) : "(not shown, because it may contain a password)"
       end
 
       # @param url [String] http or https; a user and password in it become basic authentication
