@@ -237,7 +237,7 @@ RSpec.describe "findings" do
       RUBY
       command = [RbConfig.ruby, Child::EXE, "record", "--mode", "cpu", "-o", "a.pb.gz", "--", "puma", "-q", "-t", "2:2", "-b", "tcp://127.0.0.1:PORT", "config.ru"]
       printed = ->(requests) { serving(*command, chdir: box) { |port| requests.times { ask(port, "/cart") } } }
-      expect(printed[80]).to match(/^ *[\d.]+%  running Cart#total  config\.ru:4$/).and(match(/^ +loaded code for .*: left out, as it was before the requests$/))
+      expect(printed[80]).to match(/^ *[\d.]+%  running Cart#total  config\.ru:4$/).and(match(/^ +loaded code for .*: left out, because it was before the requests$/))
       expect(printed[0]).to match(/^ *[\d.]+%  loading code/), "nothing was served, so loading is what it did"
     end
 

@@ -21,7 +21,7 @@ RSpec.describe "Profiler.trace of a C function" do
       print_json(ended: trace.to_h.slice(:ended, :calls), left: ObjectSpace.each_object(TracePoint).count(&:enabled?), running: Profiler.running?, text: trace.to_s)
     RUBY
     expect(report).to include(ended: { ended: "it took more than 1% of a core", calls: 0 }, left: 0)
-    expect(report[:text]).to include("calls that Ruby makes without the function, as for [a, b].max, are not seen")
+    expect(report[:text]).to include("calls that Ruby makes without the function, such as [a, b].max, are not seen")
   end
 
   it "refuses a log of it, and what is made by attr_reader" do

@@ -37,7 +37,7 @@ pub enum Error {
     },
     /// A text in which names are repeated would become longer than we are willing to write.
     TooLong {
-        /// Its length, in bytes.
+        /// The length of the text, in bytes.
         bytes: u64,
         /// The most that is written, in bytes.
         limit: u64,

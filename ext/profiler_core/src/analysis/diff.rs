@@ -11,7 +11,7 @@
 //! counts as three runs. A single function has four degrees of freedom, which say little, but functions do
 //! differ.
 //!
-//! A wait is measured whole, so its few records do not say how much it varies. With three runs a side, those
+//! A wait is measured whole, so its few records do not say how much it varies. With three runs per side, those
 //! runs do.
 //!
 //! A mean in place of the median was raised by every garbage collection that fell into one run and not into
@@ -58,7 +58,7 @@ pub struct Change {
     /// The probability that chance alone brings such a change to any of the functions; 1 if there are too few
     /// samples.
     pub chance: f64,
-    /// The same numbers for the function's weight, before and after.
+    /// The function's weight, before and after.
     pub weight: Weight,
 }
 
@@ -154,7 +154,7 @@ pub struct Diff {
     pub runs: (usize, usize),
     /// The Ruby function whose weight has changed most.
     reason: Option<Reason>,
-    /// The wall-clock time without a CPU, as the means of the runs before and after.
+    /// The wall clock time without a CPU, as the means of the runs before and after.
     without_cpu: [f64; 2],
     /// The number of requests of all runs, before and after, if all of them counted any. [`Change::weight`]
     /// is then per request; `before` and `after` stay per run.

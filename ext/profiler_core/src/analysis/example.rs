@@ -22,7 +22,7 @@ impl Example {
         Self { duration_ms, ..Self::default() }
     }
 
-    /// Adds wall-clock time of a thread. The stack has its root first: `name path:line; name path:line`. A
+    /// Adds wall clock time of a thread. The stack has its root first: `name path:line; name path:line`. A
     /// frame without a path is a C function.
     pub(crate) fn wall(&mut self, thread: &str, state: State, ms: u64, stack: &str) {
         self.row(thread, state, &[], &[(SampleType::Wall, ms * 1_000_000), (SampleType::Samples, ms)], stack);

@@ -21,7 +21,7 @@ pub struct Idle {
     rows: Vec<bool>,
     /// The number of threads that were idle in a wait.
     pub threads: u64,
-    /// The wall-clock time of all these waits, ns.
+    /// The wall clock time of all these waits, ns.
     pub wall_ns: u64,
 }
 
@@ -43,7 +43,7 @@ struct Wait {
     is_main: bool,
 }
 
-/// Returns the idle waits of `profile`, if wall-clock time was measured.
+/// Returns the idle waits of `profile`, if wall clock time was measured.
 ///
 /// A thread other than the main one is idle in a wait that takes more than 95 % of its time, without that in
 /// which it had no CPU or no GVL. It is also idle in each wait without code of the app on its stack: this is
@@ -138,7 +138,7 @@ fn waits(profile: &Profile, sites: &Sites<'_>, causes: &Causes<'_>) -> Waits {
     waits
 }
 
-/// Returns whether this is the main thread of its process, also in a merge.
+/// Returns whether this is the main thread of its process, even in a merged profile.
 fn is_main(profile: &Profile, thread: usize) -> bool {
     let id = profile.threads.get(thread).map_or(0, |it| it.native_id);
     let in_merge = || profile.meta.merged.as_ref().is_some_and(|it| it.processes.contains(&id.to_string()));

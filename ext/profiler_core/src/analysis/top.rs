@@ -43,7 +43,7 @@ pub struct Top {
 pub fn top(profile: &Profile, of: SampleType, order: Order) -> Top {
     let row = |place| Row { function: FunctionId::from_index(place), self_weight: 0, total_weight: 0 };
     let mut rows: Vec<Row> = (0..profile.functions.len()).map(row).collect();
-    // The turn in which each function was last met: a set that is emptied by counting on.
+    // The number of the sample in which each function was last seen: a set that is emptied by counting on.
     let mut seen = vec![0; rows.len()];
 
     let mut total: u64 = 0;

@@ -30,7 +30,7 @@ pub(crate) fn path(of: &str, roots: &[String]) -> String {
         .unwrap_or_else(|| of.to_owned())
 }
 
-/// Shortens `.../gems/rack-2.2.4/lib/rack.rb`, also for a gem that Bundler has from git, and for a gem's
+/// Shortens `.../gems/rack-2.2.4/lib/rack.rb`, even if Bundler has the gem from git, and if it is a gem's
 /// compiled part only.
 pub(super) fn in_gem(path: &str) -> Option<String> {
     let (name, file) = in_gem_directory(path).or_else(|| in_extensions(path))?;

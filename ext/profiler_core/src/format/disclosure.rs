@@ -48,7 +48,7 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
             _ if profile.meta.every_bytes > 0 => format!(", by estimate (the VM counted {})", count(by_vm)),
             _ if by_vm == allocated => ", as many as the VM counted".into(),
             _ => {
-                format!(" (the VM counted {}, with those of other Ractors, of compactions and of the time after it freed a Ractor)", count(by_vm))
+                format!(" (the VM counted {}, including objects of other Ractors, objects that compaction moved, and objects allocated after a Ractor was freed)", count(by_vm))
             }
         };
         let sampled = match (profile.meta.every, profile.meta.every_bytes) {
@@ -64,7 +64,7 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
     })
 }
 
-/// Describes the parts of the wall-clock time of all threads; `None` if it was not measured.
+/// Describes the parts of the wall clock time of all threads; `None` if it was not measured.
 pub(super) fn wall(profile: &Profile) -> Option<String> {
     profile.sample_types.contains(&SampleType::Wall).then(|| {
         let part = |state| duration(profile.wall_ns(state));

@@ -66,7 +66,7 @@ impl<'profile> Series<'profile> {
     }
 }
 
-/// Returns the time of the profile: wall-clock time, or else CPU time, if one was measured. Like
+/// Returns the time of the profile: wall clock time, or else CPU time, if one was measured. Like
 /// [`default_sample_type`](Profile::default_sample_type), it prefers a type that all parts of a merge have.
 pub(super) fn time_of(profile: &Profile) -> Option<SampleType> {
     let measured =

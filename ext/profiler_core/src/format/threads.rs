@@ -9,7 +9,7 @@ use crate::text::clean;
 /// The name of a thread without a name.
 pub(super) const UNNAMED: &str = "(unnamed thread)";
 
-/// Returns the weight of each thread outside of waits. Viewers open on the busiest thread; by wall-clock
+/// Returns the weight of each thread outside of waits. Viewers open on the busiest thread; by wall clock
 /// time, all threads look equal.
 pub(super) fn busy(profile: &Profile, of: SampleType) -> Vec<u64> {
     let mut sums = vec![0_u64; profile.threads.len()];

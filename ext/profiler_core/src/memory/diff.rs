@@ -24,7 +24,7 @@ pub struct Change {
     pub after: u64,
     /// Chunks, slots, or the owner's objects before.
     pub count_before: u64,
-    /// The same after.
+    /// Chunks, slots, or the owner's objects after.
     pub count_after: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct LedgerDiff {
     pub rss_before: u64,
     /// Resident bytes after.
     pub rss_after: u64,
-    /// The seconds between them.
+    /// The seconds between the two ledgers.
     pub seconds: f64,
     /// Kinds, the largest change first.
     pub kinds: Vec<Change>,

@@ -53,7 +53,7 @@ pub enum Root {
 }
 
 impl Root {
-    /// All of them, in that order.
+    /// All roots, in the order of their numbers.
     pub const ALL: [Root; 5] = [Root::Global, Root::Registered, Root::AtEnd, Root::Vm, Root::Stack];
 }
 

@@ -156,7 +156,7 @@ impl HolderRow {
     }
 }
 
-/// Returns what the VM has the first object of a path for.
+/// Returns the words for the root from which a path begins.
 fn root_words(root: u64) -> &'static str {
     match Root::ALL.get(root as usize) {
         _ if root == AT_MODULE => "constant",

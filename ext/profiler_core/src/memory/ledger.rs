@@ -49,9 +49,9 @@ pub(super) const SHARED: (&str, &str) = ("shared", "shared memory");
 /// The part of a ledger that only a snapshot finds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// The time for which this process stood still, in nanoseconds: the garbage collection.
+    /// The time of the garbage collection, during which this process stood still, ns.
     pub gc_ns: u64,
-    /// The other time for which it stood still: the lists and the fork.
+    /// The time of the lists and the fork, during which it stood still as well, ns.
     pub fork_ns: u64,
     /// The time that the copy took.
     pub copy_ns: u64,
@@ -231,7 +231,7 @@ impl Ledger {
     /// Reads a line of JSON.
     ///
     /// # Errors
-    /// The reason why it is no ledger.
+    /// The reason why it is not a ledger.
     pub fn parse(text: &str) -> Result<Self, String> {
         let refused = |why: String| format!("not a ledger of profiler memory --json: {}", cut(why));
         let ledger = serde_json::from_str(text).map_err(|why| refused(why.to_string()))?;

@@ -30,11 +30,11 @@ pub struct Mapping<'line> {
     pub start: u64,
     /// The address after the last.
     pub end: u64,
-    /// Whether it can be read.
+    /// True if the memory can be read.
     pub is_readable: bool,
-    /// Whether it can be written.
+    /// True if the memory can be written.
     pub is_writable: bool,
-    /// Whether it can be executed.
+    /// True if the memory can be executed.
     pub is_executable: bool,
     /// Whether other processes see writes to it.
     pub is_shared: bool,

@@ -120,7 +120,7 @@ pub struct OwnerSum {
     pub key: u64,
     /// Whether the row is in use.
     pub is_used: u64,
-    /// Its slots in Ruby's heap.
+    /// The owner's slots in Ruby's heap.
     pub slots: Sum,
     /// Chunks that it refers to.
     pub own: Sum,
@@ -150,7 +150,7 @@ pub struct ArenaSum {
 pub struct SizeSum {
     /// The size of each chunk.
     pub size: u64,
-    /// All of them.
+    /// The sum of these chunks.
     pub sum: Sum,
 }
 

@@ -5,8 +5,8 @@
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
 
-/// The types whose objects Ruby code makes for itself. Their memory is theirs, before that of the VM is
-/// looked at, which refers to almost all.
+/// The types of objects that Ruby code creates. Chunks are assigned to them before the VM's own objects,
+/// which refer to almost everything.
 const OF_RUBY_CODE: [u8; 12] =
     [OBJECT, FLOAT, STRING, REGEXP, ARRAY, HASH, STRUCT, BIGNUM, FILE, MATCH, COMPLEX, RATIONAL];
 

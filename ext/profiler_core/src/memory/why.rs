@@ -18,13 +18,13 @@ use super::paths::{NodeKind, Paths, Step as Origin};
 use super::slots::{Slot, CLASS, DATA, MODULE};
 use super::why_report::{Group, Step, WhyReport, AT_MODULE, GROUPS, STEPS};
 
-/// The most classes by which groups are told apart.
+/// The largest number of classes, from the object on, that distinguish the group of a path.
 const CHAIN: usize = 12;
-/// The most steps of a path that a group looks at.
+/// The largest number of steps of a path that are searched for these classes.
 const MAX_CHAIN_STEPS: usize = 200;
-/// An object is one of the largest if it retains this share of all, in percent.
+/// The smallest share of all bytes, in percent, that an object must retain to be listed among the largest.
 const MIN_SHARE: u64 = 1;
-/// An object is not listed if another one below it retains this share of the same, in percent.
+/// An object is not listed if one below it retains at least this share of the object's bytes, in percent.
 const MAX_SHARE_BELOW: u64 = 80;
 
 /// The objects that the question is about.

@@ -14,9 +14,9 @@ pub const STEPS: usize = 32;
 pub struct Step {
     /// The address of the object.
     pub address: u64,
-    /// The first word of its slot.
+    /// The first word of the object's slot.
     pub flags: u64,
-    /// The second.
+    /// The second word, the address of the class.
     pub class: u64,
     /// The key of its class, as for owners.
     pub key: u64,
@@ -66,7 +66,7 @@ pub struct WhyReport {
     pub retained: u64,
     /// The groups; an object without room for a group of its own is in none.
     pub groups: [Group; GROUPS],
-    /// Whether it is whole.
+    /// 1 if the report is complete.
     pub is_whole: u64,
 }
 

@@ -26,7 +26,7 @@ enum Command {
 /// overhead, so it wakes up at most four times a second unless there is need.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
-/// The number of words in a second up to which the collector sleeps until it is woken: some 20 records. A
+/// The number of words in a second up to which the collector sleeps until it is woken: about 20 records. A
 /// thread that computes has more, even at 100 Hz.
 const FEW_WORDS: u128 = 1_024;
 /// The number of words in the ring from which on a sleeping collector is woken.

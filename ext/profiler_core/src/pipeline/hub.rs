@@ -243,7 +243,7 @@ impl Hub {
         labels.get(labels.plain(id)).clone()
     }
 
-    /// Returns the number of label sets that came too late to be kept apart, since the first session.
+    /// Returns the number of label sets beyond those that are kept apart, since the first session.
     #[must_use]
     pub fn labels_refused(&self) -> u64 {
         self.labels().refused()

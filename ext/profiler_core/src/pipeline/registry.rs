@@ -6,7 +6,7 @@ use crate::session::aggregate::LastClocks;
 /// The life of a thread up to now, or up to its end.
 #[derive(Clone, Debug)]
 pub struct ThreadLife {
-    /// Its clocks now, or at its end.
+    /// The clocks of the thread now, or at its end.
     pub last: LastClocks,
     /// The thread as reports call it.
     pub info: Thread,

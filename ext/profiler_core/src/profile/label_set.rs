@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The value of every label in a set that came too late.
+/// The value of every label in a set that exceeds the number of sets that are kept apart.
 pub const OTHER: &str = "(other)";
 
 /// The label with the trace in which a sample was taken: 32 digits, as in OpenTelemetry.

@@ -159,7 +159,7 @@ impl Profile {
         }
     }
 
-    /// Returns the wall-clock time that threads spent in that state, ns; 0 if it was not measured.
+    /// Returns the wall clock time that threads spent in that state, ns; 0 if it was not measured.
     #[must_use]
     pub fn wall_ns(&self, state: State) -> u64 {
         let rows = self.samples.iter().filter(|it| it.state == state);
@@ -167,7 +167,7 @@ impl Profile {
     }
 
     /// Returns the mean time between two ticks of a running thread, ns, which is what the requested interval
-    /// came to. Uses CPU time if it was measured, otherwise wall-clock time. Returns 0 if there are no ticks.
+    /// came to. Uses CPU time if it was measured, otherwise wall clock time. Returns 0 if there are no ticks.
     #[must_use]
     pub fn effective_interval_ns(&self) -> u64 {
         let cpu = self.sample_types.contains(&SampleType::Cpu);

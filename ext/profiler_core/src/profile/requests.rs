@@ -24,14 +24,14 @@ const MAX_OTHERS: usize = 64;
 pub struct Tally {
     /// The number of requests that ended.
     pub count: u64,
-    /// The wall-clock time of all requests, ns.
+    /// The wall clock time of all requests, ns.
     pub total_ns: u64,
-    /// The wall-clock time of the longest request, ns.
+    /// The wall clock time of the longest request, ns.
     pub largest_ns: u64,
 }
 
 impl Tally {
-    /// Returns the mean wall-clock time of a request, ns.
+    /// Returns the mean wall clock time of a request, ns.
     #[must_use]
     pub fn mean_ns(&self) -> u64 {
         self.total_ns.checked_div(self.count).unwrap_or(0)

@@ -17,7 +17,7 @@
 //!
 //! Records of several threads can be slightly out of order in the ring, and the rest of a thread's time
 //! arrives late. Events are sorted once the names are there, outside the lock. An event takes 9 to 13 bytes,
-//! and adds some 0.2 us to the collector's work on a record.
+//! and adds about 0.2 us to the collector's work on a record.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -5,7 +5,7 @@ use ::core::prelude::rust_2021::*;
 use super::{Span, State};
 use crate::ids::{LabelSetId, ScopeId, ThreadId};
 
-/// The wall-clock time of a thread since its measurement began, ns: five clocks that only go forward.
+/// The wall clock time of a thread since its measurement began, ns: five clocks that only go forward.
 /// Together they are the thread's wall clock. All are 0 while nobody measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WallTimes {

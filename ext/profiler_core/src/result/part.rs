@@ -21,7 +21,7 @@ use crate::session::Recorder;
 use crate::tables::generations::Generation;
 use crate::tables::stacks::Stacks;
 
-/// The number of frames copied before the lock is released in between: some 0.2 ms.
+/// The number of frames copied before the lock is released in between: about 0.2 ms.
 const PIECE: usize = 4_096;
 
 /// The sums of a session in one generation, complete but for the names, with the right to request those.

@@ -1,4 +1,4 @@
-//! The sums of a session before they have names: one part for each generation that the session has met.
+//! The sums of a session before they have names: one part for each generation that the session has seen.
 //!
 //! The types prove that the names are resolved: an exporter takes a [`Profile`], and only resolving turns
 //! these sums into one.

@@ -151,7 +151,7 @@ mod tests {
     use ::std::vec::Vec;
     use ::std::{assert, assert_eq};
 
-    /// Returns the weights of two alternating segments, as shares of the whole, over some 40,000 thresholds.
+    /// Returns the weights of two alternating segments, as shares of the whole, over about 40,000 thresholds.
     fn shares(segments_ns: [u64; 2], mean_ns: u64) -> [f64; 2] {
         let (clock, intervals) = (PoissonSampler::new(), Intervals::new());
         intervals.set_mean(mean_ns);

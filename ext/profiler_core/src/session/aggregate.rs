@@ -1,7 +1,7 @@
 //! The sums of a session so far: weights by stack, thread, labels and state.
 //!
 //! Law 1 is implemented here. For each thread, a session keeps the clocks up to which it has attributed every
-//! nanosecond to a stack: the CPU clock and, if the session measures wall-clock time, the parts of the wall
+//! nanosecond to a stack: the CPU clock and, if the session measures wall clock time, the parts of the wall
 //! clock. A record advances the clocks of its kind, and its own stack gets the differences. When the thread
 //! ends or the session closes, the rest goes to the last stack that had time of that kind, or to
 //! `(unsampled)` if there is none. Blocked time that is older than the last record goes to `(unsampled)` as

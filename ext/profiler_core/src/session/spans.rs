@@ -14,7 +14,7 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// Returns the index of a span, or [`SpanIndex::NONE`] if it came too late, which is counted.
+    /// Returns the index of a span, or [`SpanIndex::NONE`] if there is no room for it, which is counted.
     pub fn intern(&mut self, span: Span) -> SpanIndex {
         if self.spans.rows().len() < MAX_SPANS {
             return self.spans.intern(span);
@@ -31,7 +31,7 @@ impl Spans {
         self.spans.get(index).copied()
     }
 
-    /// Returns the number of times that a span came too late.
+    /// Returns the number of times that there was no room for a span.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused

@@ -24,7 +24,7 @@ use crate::profile::Function;
 use crate::tables::name_cache::NameCache;
 use crate::tables::stacks::Stacks;
 
-/// The number of handles from which a generation may be frozen. The code behind them takes some 7 MB if it
+/// The number of handles from which a generation may be frozen. The code behind them takes about 7 MB if it
 /// was unloaded.
 const MANY_HANDLES: usize = 4_096;
 

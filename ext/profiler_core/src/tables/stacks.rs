@@ -53,7 +53,7 @@ const RECENT: usize = 8;
 /// hash all of its words.
 const WALKED: usize = 16;
 
-/// The maximum number of nodes of the tree, which take some 16 MB. Random recursion creates thousands in a
+/// The maximum number of nodes of the tree, which take about 16 MB. Random recursion creates thousands in a
 /// second.
 pub(crate) const MAX_NODES: usize = 1 << 19;
 /// The maximum number of nodes, including those of [`Synthetic::Other`].

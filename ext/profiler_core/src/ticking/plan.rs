@@ -17,7 +17,7 @@ pub struct Demand<'sessions> {
     pub interval_ns: u64,
     /// Whether the session measures CPU time.
     pub cpu: bool,
-    /// Whether the session measures wall-clock time.
+    /// Whether the session measures wall clock time.
     pub wall: bool,
     /// The threads that the session profiles. `None` means all threads, including those that have not started
     /// yet.

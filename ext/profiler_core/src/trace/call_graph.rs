@@ -41,9 +41,9 @@ pub struct FunctionSum {
 /// The sums of the calls of one function by another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeSum {
-    /// The places of the caller and the callee in [`CallGraph::functions`].
+    /// The index of the caller in [`CallGraph::functions`].
     pub caller: u16,
-    /// See `caller`.
+    /// The index of the callee in [`CallGraph::functions`].
     pub callee: u16,
     /// The number of calls that began.
     pub calls: u64,

@@ -92,8 +92,8 @@ impl Durations {
         self.count == self.exact.len() as u64
     }
 
-    /// Returns for each of these percentiles, from 0 to 100, the shortest duration, ns, that at least
-    /// this percentage of all durations do not exceed; `None` if there are no durations.
+    /// Returns the percentiles, in ns: for each percentage, from 0 to 100, the shortest duration that at least
+    /// that share of the durations does not exceed. `None` if there are no durations.
     #[must_use]
     pub fn percentiles_ns(&self, percents: &[f64]) -> Option<Vec<u64>> {
         let (shortest_ns, longest_ns) = self.range_ns()?;

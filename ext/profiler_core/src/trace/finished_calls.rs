@@ -11,13 +11,13 @@ const MAX_FIBERS: usize = 64;
 pub struct FinishedCall {
     /// The address of its fiber, which the caller keeps alive and in place.
     pub fiber: u64,
-    /// Its duration, ns.
+    /// The duration of the call, ns.
     pub ns: u64,
-    /// The states of its thread meanwhile, ns.
+    /// The time that the thread spent in each state during the call, ns.
     pub parts: WallTimes,
-    /// How it ended; the class is an address, too.
+    /// The end of the call; the class is an address, too.
     pub end: End,
-    /// Whether it was logged.
+    /// True if the call was logged.
     pub is_logged: bool,
 }
 

@@ -32,13 +32,13 @@ pub struct InnerFunction {
 /// The calls of a function by another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InnerCaller {
-    /// The place of the caller in [`Inside::functions`].
+    /// The index of the caller in [`Inside::functions`].
     pub place: usize,
     /// The number of calls.
     pub calls: u64,
     /// The number of runs of the callee's blocks.
     pub blocks: u64,
-    /// Their time, ns. Of a recursion, only that of the outermost call.
+    /// The time of the calls, ns. In a recursion, only the outermost call counts.
     pub total_ns: u64,
 }
 
@@ -153,8 +153,8 @@ impl Inside {
         let Shortcomings { unfollowed, beyond, unpaired } = self.shortcomings;
         for (number, what) in [
             (unfollowed, "in too many fibers at once: what ran inside of them is not counted"),
-            (beyond, "too deep: their time is that of their callers"),
-            (unpaired, "ended without a report from Ruby, as after SystemStackError"),
+            (beyond, "too deep: their time counts for their callers"),
+            (unpaired, "ended without a report from Ruby, for example after SystemStackError"),
         ] {
             if number > 0 {
                 let _ = writeln!(text, "[profiler] {}, {what}", counted(number, "call"));

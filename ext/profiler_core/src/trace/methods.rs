@@ -34,7 +34,9 @@ pub fn table(pattern: &str, methods: &[Summary], left_out: u64, columns: usize) 
     }
     not_called(&mut text, &silent, columns);
     if left_out > 0 {
-        let _ = writeln!(text, "\n{} left out, as they cannot be traced", of_methods(left_out as usize));
+        let they = if left_out == 1 { "it" } else { "they" };
+        let _ =
+            writeln!(text, "\n{} left out, because {they} cannot be traced", of_methods(left_out as usize));
     }
     let own = percent(sum(|it| it.own_ns), duration_ns.max(1));
     let _ = writeln!(text, "\n[profiler] tracing took {own} of a core");
@@ -118,12 +120,14 @@ Order#*: 9,004 calls of 2 methods in 2.00 s
 
 not called: Order#cancel
 
-5 methods left out, as they cannot be traced
+5 methods left out, because they cannot be traced
 
 [profiler] tracing took 0.3% of a core
 [profiler] one trace ended by itself: it took more than 1% of a core
 ";
         assert_eq!(table("Order#*", &methods, 5, 80), expected);
+        let one = table("Order#*", &methods, 1, 80);
+        assert!(one.contains("\n1 method left out, because it cannot be traced\n"), "{one}");
     }
 
     #[test]

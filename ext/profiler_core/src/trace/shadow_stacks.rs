@@ -23,7 +23,7 @@ struct Open {
     /// The edge from the caller; `None` for the outermost.
     edge: Option<u16>,
     activation: Activation,
-    /// Whether it is a call of the traced method, which only the hook of that ends.
+    /// True for a call of the traced method, which only that method's hook ends.
     is_traced: bool,
     /// Whether the function, and the edge, are not on the stack below.
     is_outermost: (bool, bool),
@@ -240,9 +240,9 @@ impl ShadowStacks {
 
     /// Ends a call or block of any function on a stack.
     ///
-    /// If an exception of another thread comes as something begins or ends, the VM may report only its end, or report
-    /// that twice. So an end of what is not on top is ignored, unless so much is above it that a `SystemStackError` has
-    /// taken that away.
+    /// If an exception from another thread arrives while a call begins or ends, the VM may report only the end, or
+    /// report it twice. So an end that does not match the top of the stack is ignored. The exception is a match below
+    /// at least [`MANY`] activations: a `SystemStackError` has removed these.
     pub fn leave(&mut self, StackPlace(place): StackPlace, key: FunctionKey, activation: Activation) {
         let Some(stack) = self.stacks.get_mut(place) else { return };
         stack.newest = None;

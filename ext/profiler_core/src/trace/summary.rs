@@ -16,11 +16,11 @@ const BAR: u64 = 30;
 pub struct Caller {
     /// The name of the calling method; empty if a call came from no Ruby code.
     pub name: String,
-    /// Its file and the line of the call, or only the file.
+    /// The file of the method and the line of the call, or only the file.
     pub place: String,
     /// The number of calls.
     pub calls: u64,
-    /// Their duration, ns.
+    /// The duration of the calls, ns.
     pub total_ns: u64,
 }
 
@@ -100,7 +100,7 @@ impl Summary {
             if self.calls == 0 && self.inside.is_none() {
                 let _ = writeln!(
                     text,
-                    "[profiler] calls that Ruby makes without the function, as for [a, b].max, are not seen"
+                    "[profiler] calls that Ruby makes without the function, such as [a, b].max, are not seen"
                 );
             }
         }
@@ -258,7 +258,7 @@ mod tests {
             function.contains("a hook ran for 1,000 other calls of C functions, 60 ns each\n"),
             "{function}"
         );
-        assert!(function.contains("as for [a, b].max, are not seen\n"), "{function}");
+        assert!(function.contains("such as [a, b].max, are not seen\n"), "{function}");
         let order = [text.find("Orders#create"), text.find("(no Ruby code)")];
         assert!(order[0] < order[1], "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

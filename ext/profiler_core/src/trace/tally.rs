@@ -23,7 +23,7 @@ pub struct CallerSum {
     pub caller: (u64, u32),
     /// The number of calls.
     pub calls: u64,
-    /// Their duration, ns.
+    /// The duration of the calls, ns.
     pub total_ns: u64,
 }
 

@@ -83,8 +83,8 @@ fn cpu_time_and_several_processes() {
     assert_eq!(
         profile.meta.sentences()[1..3],
         [
-            "rperf measures garbage collection by the wall clock, here it is part of cpu as it is there",
-            "its processes number their threads alike: what is shown as one thread is a thread of each (--by %pid)",
+            "rperf measures garbage collection in wall clock time; it is counted as cpu here, as in the file",
+            "several processes use the same thread numbers: a thread shown here is the sum of the threads with that number (--by %pid separates the processes)",
         ]
     );
 }
@@ -114,7 +114,10 @@ fn damage_is_named() {
     let sample = |it: Value| refusal(&changed(|file| file["aggregated_samples"] = json!([it])));
     let a = json!([["a.rb", "a"]]);
     assert_eq!(sample(json!([a, -1, 1, 0])), "a damaged profile: a sample has a negative weight");
-    assert_eq!(sample(json!([a, 1, 1, 6])), "a damaged profile: set 6 of 6 sets of labels");
+    assert_eq!(
+        sample(json!([a, 1, 1, 6])),
+        "a damaged profile: it refers to set 6 of labels, but has only 6"
+    );
     for bad in
         [json!([]), json!([a]), json!([a, 1.5]), json!([[["a.rb"]], 1]), json!([[[1, 2]], 1]), json!(1)]
     {

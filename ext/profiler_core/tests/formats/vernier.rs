@@ -76,7 +76,7 @@ fn functions_and_header() {
     );
 }
 
-/// The same file, changed.
+/// Returns the file of the shop, changed.
 fn changed(change: impl FnOnce(&mut Value)) -> String {
     let mut file: Value = serde_json::from_str(SHOP).unwrap();
     change(&mut file);
@@ -149,16 +149,16 @@ fn damage_is_named() {
         (&["samples", "time"], json!([2, 1, 3, 4]), "its samples are not ordered by time"),
         (&["samples", "time"], json!([2, null, 3, 4]), "its samples are not ordered by time"),
         (&["samples", "time"], json!([0, 1, 2, 1e300]), "the sum of its weights is too large"),
-        (&["samples", "stack"], json!([1, 4, 99, 1]), "stack 99 of 6"),
+        (&["samples", "stack"], json!([1, 4, 99, 1]), "it refers to stack 99, but has only 6"),
         (
             &["samples", "weightType"],
             json!("hours"),
             "samples in \"hours\", which is not a unit of the Firefox Profiler",
         ),
         (&["stackTable", "prefix"], json!([null, 1, 0, 2, 2, 0]), "a stack comes before its caller"),
-        (&["stackTable", "frame"], json!([0, 9, 2, 3, 4, 5]), "frame 9 of 6"),
-        (&["frameTable", "func"], json!([0, 9, 2, 3, 3, 1]), "function 9 of 4"),
-        (&["funcTable", "name"], json!([0, 99, 2, 3]), "string 99 of 8"),
+        (&["stackTable", "frame"], json!([0, 9, 2, 3, 4, 5]), "it refers to frame 9, but has only 6"),
+        (&["frameTable", "func"], json!([0, 9, 2, 3, 3, 1]), "it refers to function 9, but has only 4"),
+        (&["funcTable", "name"], json!([0, 99, 2, 3]), "it refers to string 99, but has only 8"),
         (&["stringArray"], Value::Null, "a thread has no stringArray"),
     ] {
         assert_eq!(first(at, to.clone()), format!("a damaged profile: {expected}"), "{at:?} {to}");

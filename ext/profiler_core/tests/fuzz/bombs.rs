@@ -23,7 +23,7 @@ fn varint(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// A pprof of another program: one function that is inlined into itself `lines` times, with a name of
+/// Returns a pprof of another program: one function that is inlined into itself `lines` times, with a name of
 /// `length` bytes. There are `samples` samples of it with `labels` labels each.
 pub(crate) fn foreign(lines: usize, samples: usize, labels: usize, length: usize) -> Vec<u8> {
     let name = "n".repeat(length);
@@ -35,7 +35,7 @@ pub(crate) fn foreign(lines: usize, samples: usize, labels: usize, length: usize
     [field(1, &[8, 1, 16, 2]), strings, function, location, sample].concat()
 }
 
-/// The same with as many functions of that name.
+/// Returns such a pprof with `number` functions of that name.
 fn functions(number: u64, length: usize) -> Vec<u8> {
     let more = (2..number).map(|id| field(5, &[&[8][..], &varint(id), &[16, 3]].concat()));
     [foreign(1, 1, 0, length), more.collect::<Vec<_>>().concat()].concat()

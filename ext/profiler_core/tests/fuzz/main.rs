@@ -178,7 +178,8 @@ fn use_it(bytes: &[u8], random: &mut Random) {
 }
 
 fn seconds() -> u64 {
-    let seconds = std::env::var("FUZZ_SECONDS").ok().map(|it| it.parse().expect("FUZZ_SECONDS is no number"));
+    let seconds =
+        std::env::var("FUZZ_SECONDS").ok().map(|it| it.parse().expect("FUZZ_SECONDS is not a number"));
     seconds.unwrap_or(if std::env::var_os("CI").is_some() { 20 } else { 10 })
 }
 
@@ -213,7 +214,8 @@ fn damaged_files() {
     let _turn = TURN.lock();
     static INPUTS: AtomicU64 = AtomicU64::new(0);
     let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let seed = std::env::var("FUZZ_SEED").map_or(clock | 1, |it| it.parse().expect("FUZZ_SEED is no number"));
+    let seed =
+        std::env::var("FUZZ_SEED").map_or(clock | 1, |it| it.parse().expect("FUZZ_SEED is not a number"));
     println!("FUZZ_SEED={seed}");
     watch(&INPUTS);
     let corpus = corpus();

@@ -85,7 +85,7 @@ fn place(sample: &Sample) -> Place<'_> {
 
 pub(super) struct Run {
     pub(super) all: Weighed,
-    /// The part of the wall-clock time in which threads could run but had no CPU.
+    /// The part of the wall clock time in which threads could run but had no CPU.
     pub(super) without_cpu: f64,
     functions: HashMap<Key, Weighed, FxBuildHasher>,
     /// The weights by the innermost Ruby function: C functions work for their caller.
@@ -100,7 +100,7 @@ impl Run {
     pub(super) fn new(profile: &Profile, compare: Compare) -> Self {
         let mut all = Weighed::default();
         let mut own: Vec<Weighed> = vec![Weighed::default(); profile.functions.len()];
-        // The turn in which each function was last met.
+        // The number of the sample in which each function was last seen.
         let mut seen = vec![0; own.len()];
         let mut runnable = Runnable::of(profile, compare);
         let mut at_sites = vec![Weighed::default(); own.len()];

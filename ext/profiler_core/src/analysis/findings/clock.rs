@@ -13,7 +13,7 @@ use crate::record::State;
 /// The part of the time after loading that requests or jobs must take for the program to be a server.
 const SERVES: f64 = 0.2;
 
-/// The time of a profile: wall-clock time that was not idle, or else CPU time, or else samples.
+/// The time of a profile: wall clock time that was not idle, or else CPU time, or else samples.
 pub(super) struct Clock<'profile> {
     profile: &'profile Profile,
     /// The use of the time, by row.

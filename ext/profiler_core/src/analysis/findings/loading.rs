@@ -65,7 +65,7 @@ pub(super) fn find_start(clock: &Clock<'_>) -> Option<Finding> {
     let is_much = weight as f64 >= all as f64 * super::MIN_SHARE;
     (weight > 0 && is_much).then(|| Finding {
         kind: Kind::Loading,
-        text: format!("loaded code for {}: left out, as it was before the requests", duration(weight)),
+        text: format!("loaded code for {}: left out, because it was before the requests", duration(weight)),
         weight,
         of: clock.of,
         share: None,

@@ -15,7 +15,7 @@ pub(super) fn find(profile: &Profile, clock: &Clock<'_>) -> Option<Finding> {
         return None;
     }
     let (text, share) = if clock.is_throttled {
-        ("waiting for a CPU, as its cgroup had used up its limit".into(), Some(clock.share(weight)))
+        ("waiting for a CPU, because its cgroup had used up its limit".into(), Some(clock.share(weight)))
     } else if is_sampled(profile) {
         (format!("waited {} for a CPU or the GVL (left out of the percentages)", duration(weight)), None)
     } else {

@@ -209,7 +209,7 @@ fn time_without_a_cpu_is_a_note_unless_a_limit_took_it() {
     profile.stats.throttled_ns = 400_000_000;
     let expected = [
         finding(Kind::Running, "running <main>", "/app.rb:3", 50),
-        finding(Kind::NoCpu, "waiting for a CPU, as its cgroup had used up its limit", "", 50),
+        finding(Kind::NoCpu, "waiting for a CPU, because its cgroup had used up its limit", "", 50),
     ];
     assert_eq!(found(&profile), expected);
 }

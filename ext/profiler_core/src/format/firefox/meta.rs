@@ -128,7 +128,7 @@ fn facts(profile: &Profile) -> Vec<(String, String)> {
     disclosure::caveats(profile).into_iter().for_each(|it| fact("also", it));
     match disclosure::timeline(profile) {
         Some(it) => fact("timeline", it),
-        None => fact("timeline", "none was kept: what is shown in time is made up, its sums are not".into()),
+        None => fact("timeline", "none was kept: the order in time is arbitrary, the sums are exact".into()),
     }
     disclosure::overhead(profile).into_iter().for_each(|it| fact("overhead", it));
     meta.sentences().into_iter().for_each(|it| fact("note", it));

@@ -137,7 +137,9 @@ fn samples(
             stack = Some(stacks.intern(Node { parent: stack, frame }));
         }
         if stacks.rows().len() > MAX_NODES {
-            return Err(Error::malformed(format!("its stacks have more than {MAX_NODES} different places")));
+            return Err(Error::malformed(format!(
+                "its stacks have more than {MAX_NODES} nodes in their tree"
+            )));
         }
         let (state, labels) = labels(row, strings, budget)?;
         samples.push(Sample {
@@ -191,7 +193,8 @@ struct Strings<'message>(&'message [String]);
 impl<'message> Strings<'message> {
     fn get(&self, text: Text) -> Result<&'message str, Error> {
         let found = usize::try_from(text).ok().and_then(|place| self.0.get(place));
-        let missing = || Error::malformed(format!("string {text} of {}", self.0.len()));
+        let missing =
+            || Error::malformed(format!("it refers to string {text}, but has only {}", self.0.len()));
         found.map(String::as_str).ok_or_else(missing)
     }
 }

@@ -24,7 +24,12 @@ struct Column {
 pub(super) fn decode(message: &messages::Profile, bytes: usize) -> Result<Profile, Error> {
     let text = |index: Text| {
         let found = usize::try_from(index).ok().and_then(|place| message.string_table.get(place));
-        let missing = || Error::malformed(format!("string {index} of {}", message.string_table.len()));
+        let missing = || {
+            Error::malformed(format!(
+                "it refers to string {index}, but has only {}",
+                message.string_table.len()
+            ))
+        };
         found.map(String::as_str).ok_or_else(missing)
     };
     let mut notes = vec![Note::ReadFrom { format: "a pprof that another program wrote".into() }];

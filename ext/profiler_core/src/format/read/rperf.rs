@@ -125,11 +125,13 @@ fn notes(file: &File<'_>, wall_in_cpu: bool) -> Vec<Note> {
         vec![Note::ReadFrom { format: "rperf's JSON, which has no lines and no names of threads".into() }];
     let mut add = |text: String| notes.push(Note::Text(text));
     if wall_in_cpu {
-        add("rperf measures garbage collection by the wall clock, here it is part of cpu as it is there"
-            .into());
+        add(
+            "rperf measures garbage collection in wall clock time; it is counted as cpu here, as in the file"
+                .into(),
+        );
     }
     if file.process_count.is_some_and(|it| it > 1) {
-        add("its processes number their threads alike: what is shown as one thread is a thread of each (--by %pid)".into());
+        add("several processes use the same thread numbers: a thread shown here is the sum of the threads with that number (--by %pid separates the processes)".into());
     }
     let dropped = [file.dropped_samples, file.dropped_aggregation].into_iter().flatten();
     let dropped = dropped.fold(0, u64::saturating_add);

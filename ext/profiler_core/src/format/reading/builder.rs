@@ -8,10 +8,10 @@ use crate::profile::table_builder::{Row, TableBuilder};
 use crate::profile::{Frame, Function, Meta, Node, Profile, SampleType, Thread, Weights};
 
 /// The maximum number of places in stacks, where callers and callees count separately. A deployment's profile
-/// of a day has some 100,000.
+/// of a day has about 100,000.
 const MAX_NODES: usize = 4_000_000;
 
-/// The maximum number of frames in a stack; Ruby itself gives up at some 12,000.
+/// The maximum number of frames in a stack; Ruby itself gives up at about 12,000.
 pub(in crate::format) const MAX_FRAMES: u32 = 100_000;
 
 pub(in crate::format) struct Builder {
@@ -73,7 +73,7 @@ impl Builder {
             }
             if self.depths.len() >= MAX_NODES {
                 return Err(Error::malformed(format!(
-                    "its stacks have more than {MAX_NODES} different places"
+                    "its stacks have more than {MAX_NODES} nodes in their tree"
                 )));
             }
             self.depths.push(depth);

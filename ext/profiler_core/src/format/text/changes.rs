@@ -20,7 +20,7 @@ const MORE_RUNS: &str = "To find out, record more runs of each side: profiler di
 /// The choice of the changes that are shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selected {
-    /// Changes that exceed chance, also in their weights.
+    /// Significant changes, including those whose weights differ significantly as well.
     Significant,
     /// All changes.
     All,
@@ -189,7 +189,11 @@ fn not_slower(diff: &Diff) -> String {
     if !diff.grew() || is_any_slower {
         return NOT_SLOWER.into();
     }
-    let share = if diff.compare.absolute { "" } else { "'s share of it has grown" };
+    let what = if diff.compare.absolute {
+        "no single function became significantly slower"
+    } else {
+        "no function's share of it grew significantly"
+    };
     let few = diff.runs.0.min(diff.runs.1) < ENOUGH_RUNS;
     let more = if few {
         format!(" {MORE_RUNS}")
@@ -198,7 +202,7 @@ fn not_slower(diff: &Diff) -> String {
     } else {
         " Pass --absolute to compare the weights themselves.".into()
     };
-    format!("The whole is slower, but no function{share} by more than chance explains.{more}")
+    format!("The whole is slower, but {what}.{more}")
 }
 
 /// Returns the largest changes, for when none is significant.
@@ -215,7 +219,7 @@ pub(in crate::format) fn summary(diff: &Diff) -> String {
         _ => String::new(),
     };
     format!(
-        "{}: {before} before, {after} after (a run); {} and {} samples; {} functions had enough of them to be compared{spread}",
+        "{}: {before} before, {after} after (per run); {} and {} samples; {} functions had enough of them to be compared{spread}",
         of.name_and_unit().0,
         diff.samples.0,
         diff.samples.1,

@@ -19,7 +19,7 @@ pub fn required_changes(before: &Profile, after: &Profile, all: bool, fit: Fit) 
     let mut text = String::new();
     let [old, new] = [found.all.before, found.all.after].map(|it| found.of.amount(it));
     push_line(&mut text, &format!("loading code: {old} -> {new} ({})", change(found.of, found.all)));
-    push_line(&mut text, &fit.paint().dim("Of one run a side, small changes can be chance."));
+    push_line(&mut text, &fit.paint().dim("With one run per side, small changes can be chance."));
     let packages = found.packages.iter().map(|(name, times)| {
         let name = name.as_deref().unwrap_or("(no package)");
         (name, *times)

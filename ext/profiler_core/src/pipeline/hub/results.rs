@@ -17,7 +17,7 @@ use crate::result::taken::{Take, Taken, Unresolved};
 use crate::tables::generations::Generation;
 use crate::tables::name_cache::NameCache;
 
-/// The number of handles whose names are copied before the lock is released in between: some 0.1 ms.
+/// The number of handles whose names are copied before the lock is released in between: about 0.1 ms.
 const PIECE: usize = 1_024;
 
 impl Hub {

@@ -21,7 +21,7 @@
 use super::account::forward;
 use crate::record::WallTimes;
 
-/// The clocks up to which wall-clock time was compared with CPU time, and the part of the difference that no
+/// The clocks up to which wall clock time was compared with CPU time, and the part of the difference that no
 /// row has yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OffCpu {

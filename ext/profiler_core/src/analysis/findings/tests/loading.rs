@@ -67,7 +67,7 @@ fn what_a_server_loads_before_its_requests_is_a_note() {
     profile.requests.record(&crate::profile::LabelSet::EMPTY, 1);
     let expected = [
         finding(Kind::Running, "running Page#render", "/k.rb:9", 100),
-        finding(Kind::Loading, "loaded code for 600 ms: left out, as it was before the requests", "", 0),
+        finding(Kind::Loading, "loaded code for 600 ms: left out, because it was before the requests", "", 0),
     ];
     assert_eq!(found(&profile), expected);
 }
@@ -96,7 +96,7 @@ fn a_server_is_known_by_the_method_that_handles_its_requests() {
     let expected = [
         finding(Kind::Running, "running Shop#show", "/app/shop.rb:5", 67),
         finding(Kind::Loading, "loading code for late, required by Shop#show", "/app/shop.rb:5", 17),
-        finding(Kind::Loading, "loaded code for 600 ms: left out, as it was before the requests", "", 0),
+        finding(Kind::Loading, "loaded code for 600 ms: left out, because it was before the requests", "", 0),
     ];
     assert_eq!(served(800, "Puma::Server#process_client"), expected);
     // Its start took twice as long.
@@ -130,7 +130,7 @@ fn what_starts_the_app_is_left_out_with_what_is_loaded() {
     example.wall("worker", State::Running, 300, &format!("{handler}; Shop#show /app/shop.rb:5"));
     let expected = [
         finding(Kind::Running, "running Shop#show", "/app/shop.rb:5", 100),
-        finding(Kind::Loading, "loaded code for 900 ms: left out, as it was before the requests", "", 0),
+        finding(Kind::Loading, "loaded code for 900 ms: left out, because it was before the requests", "", 0),
     ];
     assert_eq!(found(&example.profile()), expected);
 }

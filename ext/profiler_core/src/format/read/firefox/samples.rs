@@ -55,7 +55,7 @@ impl Samples {
     }
 }
 
-/// The wall-clock time of vernier's samples. A run of equal samples is a single one, with the time of the
+/// The wall clock time of vernier's samples. A run of equal samples is a single one, with the time of the
 /// first and their number.
 #[derive(Clone, Copy)]
 pub(super) struct Times {

@@ -129,6 +129,6 @@ impl<'file> Used<'file> {
     }
 }
 
-fn none(table: &str, place: usize, rows: usize) -> Error {
-    Error::malformed(format!("{table} {place} of {rows}"))
+fn none(table: &str, index: usize, rows: usize) -> Error {
+    Error::malformed(format!("it refers to {table} {index}, but has only {rows}"))
 }

@@ -92,7 +92,12 @@ impl LabelSets {
         let end = match self.ends.get(id) {
             Some(end) => *end,
             None if id == 0 => 0,
-            None => return Err(Error::malformed(format!("set {id} of {} sets of labels", self.ends.len()))),
+            None => {
+                return Err(Error::malformed(format!(
+                    "it refers to set {id} of labels, but has only {}",
+                    self.ends.len()
+                )))
+            }
         };
         let begin = id.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         Ok(begin as usize / 2..end as usize / 2)

@@ -109,7 +109,7 @@ impl Thread {
         }
     }
 
-    /// Ends the thread. Returns its wall-clock time in a state at a stack.
+    /// Ends the thread. Returns its wall clock time in a state at a stack.
     fn finish(&mut self) -> impl Fn(State, Option<StackId>) -> u64 {
         let end = self.header(State::Running, self.clock.read(self.now_ns));
         self.aggregate.finish(&LastClocks::of(&end));

@@ -4,7 +4,7 @@ use super::*;
 
 const APART: Measures = Measures { runnable: true, ..BOTH };
 
-/// Returns the wall-clock time of a stack in three states: running, runnable, blocked.
+/// Returns the wall clock time of a stack in three states: running, runnable, blocked.
 fn wall(aggregate: &Aggregate, stack: u32) -> [u64; 3] {
     [State::Running, State::Runnable, State::Blocked].map(|state| {
         let rows = aggregate.clone().into_weights().into_iter();
