@@ -81,7 +81,7 @@ RSpec.describe "Profiler::Ledger" do
     library = in_box("other_malloc.so")
     expect(system("cc", "-shared", "-fPIC", "-o", library, source)).to be(true)
     out = run("p error { Profiler.memory(owners: true) }, Profiler.memory.notes", env: { "LD_PRELOAD" => library })
-    expect(out.scan(%r{malloc is that of \S*/other_malloc\.so, and only the chunks of glibc's can be walked}).size).to eq(2)
+    expect(out.scan(%r{malloc comes from \S*/other_malloc\.so, and only the chunks of glibc's malloc can be walked}).size).to eq(2)
   end
 
   it "fails in words if there is no memory for the copy, and the program goes on" do

@@ -29,7 +29,7 @@ RSpec.describe "Options of Profiler.run" do
     "mode: :allocations, engine: :perf" => "ArgumentError: engine: :perf applies to time, which needs mode: :cpu or :wall",
     "depth: 5" => "ArgumentError: depth: 5 is not an Integer from 128 to 10000 frames",
     "engine: :magic" => "ArgumentError: engine: :magic is not an engine (allowed: :perf, :thread_timer, :ticker, :setitimer, :safepoint)",
-    "gc: :leaf" => "ArgumentError: gc: :leaf is not a place (allowed: :root, :ignore)",
+    "gc: :leaf" => "ArgumentError: gc: :leaf is not allowed (allowed: :root, :ignore)",
     "timeline: 1" => "ArgumentError: timeline: 1 is not a choice (allowed: true, false)",
     "raw: :yes" => "ArgumentError: raw: :yes is not a choice (allowed: true, false)",
     "raw: true, timeline: true" => "ArgumentError: timeline: and raw: mean the same: pass only one of them",
@@ -77,7 +77,7 @@ RSpec.describe "Options of Profiler.run" do
       "engine: :steam" => ["engine", "steam", %w[perf thread_timer ticker setitimer safepoint],
                            "--engine steam is not an engine (allowed: perf, thread_timer, ticker, setitimer, safepoint)"],
       "trim_path: \"\\0\"" => ["trim_path", '"\\u0000"', [], '--trim-path "\\u0000" is not true, a directory or an Array of directories'],
-      "gc: 7" => ["gc", "7", %w[root ignore], "--gc 7 is not a place (allowed: root, ignore)"]
+      "gc: 7" => ["gc", "7", %w[root ignore], "--gc 7 is not allowed (allowed: root, ignore)"]
     }
     found = run_json(<<~RUBY)
       print_json([#{faults.keys.map { |options| "-> { Profiler.run(#{options}) { } }" }.join(", ")}].map do |block|
@@ -134,7 +134,7 @@ RSpec.describe "Options of Profiler.run" do
       expect(Dir.children(".")).to eq(["cpu.svg"])
     end
 
-    it "is written below a directory whose name is no text in the locale's encoding" do
+    it "is written below a directory whose name is not text in the locale's encoding" do
       ["d\u00E9", "d\xFF".b].each do |directory|
         Dir.mkdir(directory)
         code = %q(require "profiler"; Profiler.run(out: "a.svg", trim_path: true) { }; Profiler.run(out: "e\u00E9.svg".encode("ISO-8859-1")) { })
@@ -180,7 +180,7 @@ RSpec.describe "Options of Profiler.run" do
       expect(Dir.children(".")).to be_empty
     end
 
-    it "is packed as its name says, also a page with sources" do
+    it "is packed as its name says, even a page with sources" do
       begins = run(<<~RUBY, chdir: Dir.pwd)
         Profiler.run { burn }.save("cpu.html.gz", source: true)
         print IO.popen(%w[zcat cpu.html.gz], &:read)[0, 15]

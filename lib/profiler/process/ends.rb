@@ -127,12 +127,12 @@ module Profiler
       # @yieldparam till [Float] when the patience ends, on {Clock.now}
       def in_time(patience = PATIENCE)
         outer = @till
-        Native.hurry(patience) unless outer
+        Native.set_deadline(patience) unless outer
         hold_interrupts unless outer
         @till ||= Clock.now + patience
         Thread.handle_interrupt(SignalException => :never) { yield @till }
       ensure
-        Native.hurry(nil) unless outer
+        Native.set_deadline(nil) unless outer
         Native.hold_interrupts(false) unless outer
         @till = outer
       end

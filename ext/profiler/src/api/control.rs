@@ -76,7 +76,7 @@ impl ControlServer {
         self.server.calls.answer(number, Answer::new(head, body));
     }
 
-    /// Implements `server._farewell(connection, head, body)`: sends a client its last answer, also if it has not
+    /// Implements `server._farewell(connection, head, body)`: sends a client its last answer, even if it has not
     /// asked, and waits until it is sent, for half a second at most. The GVL stays held: as the process ends, each
     /// turn of another thread would take time.
     fn farewell(&self, connection: u64, head: String, body: RString) {

@@ -61,7 +61,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     vm::own_threads::define_class(ruby, profiler)?;
     native.define_singleton_method("own_thread_begins", function!(threads::own::begin, 0))?;
     native.define_singleton_method("addresses_of", function!(resolver::addresses_of, 1))?;
-    native.define_singleton_method("hurry", function!(without_gvl::hurry, 1))?;
+    native.define_singleton_method("set_deadline", function!(without_gvl::set_deadline, 1))?;
     native.define_singleton_method("hold_interrupts", function!(interrupts::hold, 1))?;
     native.define_singleton_method("describe", function!(describe, 1))?;
     native.define_singleton_method("clock", function!(clock_s, 1))?;

@@ -61,7 +61,7 @@ impl Session {
 
     /// Implements `Native.start(session, options, bounds)`.
     fn start(ruby: &Ruby, session: &Self, options: RHash, bounds: RHash) -> Result<(), Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         let (config, bounds) = (Config::from_ruby(ruby, options)?, Bounds::from_ruby(ruby, bounds)?);
         let config = Arc::new(if bounds.watch { config.without_ticks() } else { config });
         config.check_overhead(ruby, bounds.windows)?;
@@ -77,7 +77,7 @@ impl Session {
     /// Implements `session.slice(scope)`: begins a session of only that scope, which has no timers of its
     /// own. Returns nil if this session no longer records.
     fn slice(ruby: &Ruby, session: Obj<Self>, scope: u32) -> Result<Option<Self>, Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         let Some(Running { id: of, config }) = session.running() else { return Ok(None) };
         let slice = sampler::begin_slice(ruby, of, &config, ScopeId(scope))?;
         let life = |id| Mutex::new(Life::Running(Running { id, config }, NextProfile::default()));
@@ -87,7 +87,7 @@ impl Session {
     /// Implements `session._end_unless_sliced`: ends a session of slices if it has none now. Returns whether
     /// it is over.
     fn end_unless_sliced(ruby: &Ruby, session: &Self) -> Result<bool, Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         let over = session.running().is_none_or(|it| sampler::end_unless_sliced(it.id));
         if over {
             *session.lock() = Life::Over;
@@ -97,7 +97,7 @@ impl Session {
 
     /// Implements `session._sample_objects(open)`: opens or closes a window in which objects are sampled.
     fn sample_objects(ruby: &Ruby, session: &Self, open: bool) -> Result<(), Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         if let Some(running) = session.running() {
             sampler::sample_objects(running.id, open);
         }
@@ -112,26 +112,26 @@ impl Session {
 
     /// Implements `session.join`: adds this thread to those of a session that was started with a scope.
     fn join(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         sampler::join(ruby, session.id(ruby)?)
     }
 
     /// Implements `session.pause`.
     fn pause(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         sampler::pause(session.id(ruby)?);
         Ok(())
     }
 
     /// Implements `session.resume`.
     fn resume(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         sampler::resume(session.id(ruby)?).map_err(|why| error(ruby, "Unsupported", why))
     }
 
     /// Implements `session.drop`: ends the session without a Profile. A no-op if it is over.
     fn discard(ruby: &Ruby, session: &Self) -> Result<(), Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         let life = std::mem::replace(&mut *session.lock(), Life::Over);
         if let Some(session) = life.abandon() {
             sampler::discard(session);

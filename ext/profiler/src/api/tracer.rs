@@ -334,7 +334,7 @@ impl Copied {
                 let share = (sums.limits.overhead * 1e4).round() / 100.0;
                 format!("{who} took more than {share}% of a core")
             }
-            Ended::Depth => "too many calls were open at once, as in a deep recursion".into(),
+            Ended::Depth => "too many calls were open at once, for example in a deep recursion".into(),
         });
         let mut inside = sums.inside.clone();
         if let Some(stacks) = &mut inside {

@@ -107,10 +107,10 @@ pub(crate) unsafe fn record_of(hub: &Hub, state: &ThreadState, number: u32, doin
     }
 }
 
-/// Records a thread that is blocked with the GVL. Its stack must not be read here, as it may wake up: it is
-/// read in a copy of the process, and only counts if the thread has not run until the record holds the
-/// frames. No Ruby code runs meanwhile, so nothing that the frames name is freed. Returns whether it took the
-/// record.
+/// Records a thread that is blocked with the GVL. Its stack must not be read in this process, because the
+/// thread may wake up. It is read in a copy of the process, and counts only if the thread has not run until
+/// the record holds the frames. While the thread keeps the GVL, no Ruby code runs, so nothing that the frames
+/// refer to is freed. Returns whether the thread was recorded.
 ///
 /// *Runs on:* a native thread without the GVL.
 pub(crate) fn record_blocked(hub: &Hub, state: &ThreadState, number: u32) -> bool {

@@ -47,7 +47,7 @@ const AGAIN: Duration = Duration::from_millis(5);
 const TOGETHER: usize = 20;
 /// The pause after such a group before Ruby 3.3, if there are more. A thread that waits in a system call
 /// takes the GVL there once the signal has arrived. A thread with the GVL keeps it for 100 ms, and then waits
-/// for all threads that arrived meanwhile: 80 here, some 4 ms.
+/// for all threads that arrived meanwhile: 80 here, about 4 ms.
 const REST: Duration = Duration::from_millis(25);
 /// The number of copies of the process that are made to read a stack.
 const COPIES: usize = 10;

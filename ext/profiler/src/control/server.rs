@@ -125,7 +125,7 @@ impl Server {
         drop(stream);
     }
 
-    /// Sends a connection its last answer, also if it has not asked, and receives no more requests from it. Waits
+    /// Sends a connection its last answer, even if it has not asked, and receives no more requests from it. Waits
     /// until it is sent, for a limited time. A no-op if the client has gone.
     pub(crate) fn farewell(&self, connection: u64, mut answer: Answer) {
         let sending = answer.sending();

@@ -68,7 +68,7 @@ pub(super) fn has_spare_descriptors() -> bool {
     // SAFETY: the kernel fills the struct that it is passed.
     let known = unsafe { ::libc::getrlimit(::libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
     let most = limit.rlim_cur;
-    // A limit above the highest possible descriptor is no limit.
+    // A limit above the highest possible descriptor does not limit anything.
     if !known || i32::try_from(most).is_err() {
         return true;
     }

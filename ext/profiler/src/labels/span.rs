@@ -45,7 +45,7 @@ pub(super) fn publish(state: &ThreadState, thread: u64) {
 }
 
 /// Enters that span on the running fiber. The ids are the 16 and 8 bytes of OpenTelemetry; ids of other
-/// lengths are no span. The first span of a trace that is entered is the root of those that follow it.
+/// lengths are ignored. The first span of a trace that is entered is the root of those that follow it.
 /// Returns whether this one is a root.
 pub(super) fn enter(ruby: &Ruby, trace_id: RString, span_id: RString) -> bool {
     let (Some(trace_id), Some(span_id)) = (bytes::<16>(trace_id), bytes::<8>(span_id)) else {

@@ -37,7 +37,8 @@ pub(super) fn refusal() -> Option<String> {
     let path = library().unwrap_or_else(|| "the program itself".into());
     let name = path.rsplit('/').next().unwrap_or(&path);
     let is_glibc = name.starts_with("libc.so") || name.starts_with("libc-2");
-    (!is_glibc).then(|| format!("malloc is that of {path}, and only the chunks of glibc's can be walked"))
+    (!is_glibc)
+        .then(|| format!("malloc comes from {path}, and only the chunks of glibc's malloc can be walked"))
 }
 
 /// Returns what malloc says about itself. `None` if it is not glibc's, or older than 2.33.

@@ -15,7 +15,7 @@ use crate::vm::heap::{self, Sizes, TRANSIENT_BYTES};
 pub(super) struct Facts {
     /// The addresses of the pages of Ruby's heap.
     bodies: MappedTable<u64>,
-    /// Their slots.
+    /// The slots of these pages.
     pub(super) pages: MappedTable<RubyPage>,
     /// The classes, each with the one that represents it.
     pub(super) classes: MappedTable<(u64, u64)>,

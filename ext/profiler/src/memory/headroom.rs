@@ -1,11 +1,12 @@
-//! Whether there is room for a copy of the process: until it ends, what the original writes exists twice.
+//! Refuses to copy the process if memory may not suffice: until the copy ends, pages that the original writes
+//! exist twice.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
 use profiler_core::text::units::bytes;
 
-/// The most resident memory of which a copy is made unasked. The fork then takes some 0.2 s.
+/// The largest resident memory of a process that is copied without `force`. The fork then takes about 0.2 s.
 const MAX_RSS: u64 = 4 << 30;
 /// The share of the resident memory that must be free in the cgroup.
 const MIN_FREE_SHARE: f64 = 0.1;

@@ -68,7 +68,7 @@ pub(crate) fn ledger(ruby: &Ruby, program: String) -> Result<Ledger, Error> {
     match kinds {
         Some(kinds) => ledger.add_kinds(&kinds),
         None => ledger.notes.push(
-            "the kinds of private memory are unknown, as the system does not let this process read /proc/self/pagemap".into(),
+            "the kinds of private memory are unknown, because the system does not let this process read /proc/self/pagemap".into(),
         ),
     }
     ledger.notes.extend(allocator::refusal());
@@ -78,10 +78,11 @@ pub(crate) fn ledger(ruby: &Ruby, program: String) -> Result<Ledger, Error> {
 
 /// Takes the ledger of this process with owners.
 ///
-/// # Errors Exceptions that other threads deliver during the call. `Profiler::Unsupported` or
-/// `Profiler::Error` with the reason.
-///
 /// With `wanted`, it also says why objects are alive, and returns the objects on their paths.
+///
+/// # Errors
+/// Exceptions that other threads deliver during the call. `Profiler::Unsupported` or `Profiler::Error` with
+/// the reason.
 pub(crate) fn ledger_with_owners(
     ruby: &Ruby,
     program: String,
@@ -136,7 +137,7 @@ fn add_owners(ledger: &mut Ledger, found: &Finished) {
     ledger.add_snapshot(report, |class| found.class_name(class));
     if report.broken_chains > 0 {
         ledger.notes.push(format!(
-            "{} of malloc could not be walked, as other threads were changing it: what only that refers to may look unreferenced",
+            "{} of malloc's memory could not be walked, because other threads were changing it: blocks that are referenced only from there may be listed as unreferenced",
             counted(report.broken_chains, "piece")
         ));
     }

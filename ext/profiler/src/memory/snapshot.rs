@@ -15,7 +15,7 @@ use super::facts::Facts;
 use super::{allocator, copy};
 use crate::naming;
 use crate::sys::snapshot::{self, Page, Running};
-use crate::vm::door::demand_stack;
+use crate::vm::door::ensure_stack;
 use crate::vm::exceptions::error;
 use crate::vm::heap::{self, Sizes};
 use crate::vm::objects::Pinned;
@@ -79,7 +79,7 @@ impl Finished {
 /// # Errors
 /// Exceptions that other threads deliver during the call. `Profiler::Error` with the reason.
 pub(super) fn take(ruby: &Ruby, sizes: &Sizes, question: Option<Question<'_>>) -> Result<Finished, Error> {
-    demand_stack(ruby)?;
+    ensure_stack(ruby)?;
     let refused = |why: String| error(ruby, "Error", format!("no owners were found: {why}"));
     // SAFETY: zeros are an empty report.
     let page = unsafe { Page::<Report>::new() }

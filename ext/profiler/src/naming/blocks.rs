@@ -224,7 +224,7 @@ unsafe fn find_among(
     // SAFETY: the GVL is held. Objects stay in place by their holders: handles are marked, the others are in
     // `pinned` before Ruby can create an object.
     unsafe {
-        turns.demand_same_process(ruby)?;
+        turns.ensure_same_process(ruby)?;
         let mut pinned = Pinned::with_capacity_for(handles.len() * DEEPEST + modules.len() * 2);
         let mut buffer = Vec::new();
         let lineages: Vec<Vec<u64>> = handles.iter().map(|it| lineage(*it, &mut buffer)).collect();
@@ -235,7 +235,7 @@ unsafe fn find_among(
         for host in hosts {
             turns.give(ruby)?;
             add_methods(ruby, host, &targets, &mut definitions)?;
-            turns.demand_same_process(ruby)?;
+            turns.ensure_same_process(ruby)?;
         }
         let answer =
             |lineage: &Vec<u64>| lineage.iter().find_map(|it| Some(function_of(*it, definitions.get(it)?)));

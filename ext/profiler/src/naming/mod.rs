@@ -43,7 +43,7 @@ pub(crate) unsafe fn functions(
     process: u32,
 ) -> Result<Vec<Function>, Error> {
     let mut turns = Turns::new(pace, process);
-    turns.demand_same_process(ruby)?;
+    turns.ensure_same_process(ruby)?;
     // SAFETY: a `Ruby` proves that the GVL is held; the caller keeps the handles marked.
     let describe = |handle: &u64| unsafe { describe(*handle) }.unwrap_or_default();
     // SAFETY: a `Ruby` proves that the GVL is held; the caller keeps the handles marked.

@@ -50,14 +50,14 @@ impl Turns {
     /// Objects that are not marked may be freed or moved in a turn.
     ///
     /// # Errors
-    /// Exceptions that other threads deliver during the call, and those of [`Turns::demand_same_process`].
+    /// Exceptions that other threads deliver during the call, and those of [`Turns::ensure_same_process`].
     pub(crate) fn give(&mut self, ruby: &Ruby) -> Result<(), Error> {
         if self.since.elapsed() >= TURN && !process_ends() {
             match self.pace {
                 Pace::AtOnce => check_interrupts(ruby)?,
                 Pace::Yielding => pass(ruby)?,
             }
-            self.demand_same_process(ruby)?;
+            self.ensure_same_process(ruby)?;
             self.since = Instant::now();
             if self.is_long() {
                 self.pace = Pace::AtOnce;
@@ -73,7 +73,7 @@ impl Turns {
     pub(crate) fn wait(&mut self, ruby: &Ruby) -> Result<(), Error> {
         briefly_without_gvl(ruby, || std::thread::sleep(PAUSE));
         check_interrupts(ruby)?;
-        self.demand_same_process(ruby)
+        self.ensure_same_process(ruby)
     }
 
     /// Returns whether this work has taken longer than others should wait for it, or must not wait for
@@ -87,8 +87,8 @@ impl Turns {
     ///
     /// # Errors
     /// `Profiler::Error` in a process that was forked meanwhile.
-    pub(crate) fn demand_same_process(&self, ruby: &Ruby) -> Result<(), Error> {
-        demand_process(ruby, self.process)
+    pub(crate) fn ensure_same_process(&self, ruby: &Ruby) -> Result<(), Error> {
+        ensure_process(ruby, self.process)
     }
 }
 
@@ -96,7 +96,7 @@ impl Turns {
 ///
 /// # Errors
 /// `Profiler::Error` in another process: it was forked meanwhile.
-pub(crate) fn demand_process(ruby: &Ruby, process: u32) -> Result<(), Error> {
+pub(crate) fn ensure_process(ruby: &Ruby, process: u32) -> Result<(), Error> {
     if std::process::id() == process {
         return Ok(());
     }

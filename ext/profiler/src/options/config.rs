@@ -239,11 +239,11 @@ fn timeline(ruby: &Ruby, timeline: Option<Value>, raw: Option<Value>) -> Result<
     Ok(flag(ruby, "timeline", timeline)? || flag(ruby, "raw", raw)?)
 }
 
-/// Returns the place of that name.
+/// Returns the place of garbage collection with that name.
 pub(crate) fn gc_place(ruby: &Ruby, value: Value) -> Result<Place, Error> {
     let named = Symbol::from_value(value).and_then(|name| Place::from_name(&name.name().ok()?));
     named.ok_or_else(|| {
-        let pieces = &Piece::none_of(" is not a place", &["root", "ignore"], false);
+        let pieces = &Piece::none_of(" is not allowed", &["root", "ignore"], false);
         Fault { option: "gc", value: Some(value), pieces }.argument_error(ruby)
     })
 }

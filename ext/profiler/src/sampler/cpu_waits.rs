@@ -14,7 +14,7 @@ use crate::engine::ticker;
 use crate::sampler::readings::COLLECTOR_ID;
 use crate::threads::own;
 
-/// The largest number of threads whose run delay is read, as each takes some 10 us.
+/// The largest number of threads whose run delay is read, as each takes about 10 us.
 const MAX_THREADS: usize = 64;
 
 /// The readings of a session.

@@ -12,7 +12,7 @@ use crate::sampler::{fork, keepers, mark, running, tables, thread_hooks};
 use crate::shared::CAPTURE;
 use crate::{labels, vm};
 
-/// The size of the ring, 512 KiB: some 1,100 records of 50 frames.
+/// The size of the ring, 512 KiB: about 1,100 records of 50 frames.
 const RING_WORDS: usize = 64 * 1024;
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 

@@ -17,7 +17,7 @@ use crate::vm;
 use crate::vm::jobs::Job;
 use crate::vm::keepers::{Keeper, CAPACITY};
 
-/// The largest number of keepers that are filled at once. Each takes some 10 us.
+/// The largest number of keepers that are filled at once. Each takes about 10 us.
 const AT_ONCE: usize = 16;
 
 /// The keepers, each with the number of its generation. While the lock is held, no function of the VM is

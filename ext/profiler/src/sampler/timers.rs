@@ -114,7 +114,7 @@ pub(super) fn rearm(plan: &Plan<'_>) {
     }
 }
 
-/// Starts or stops wall-clock measurement per thread, as planned.
+/// Starts or stops wall clock measurement per thread, as planned.
 fn measure_walls(plan: &Plan<'_>) {
     let measured = plan.measures_walls();
     for state in threads::live() {

@@ -73,9 +73,9 @@ pub(crate) struct ThreadState {
     pub(crate) ticks_in_gc: TicksInGc,
     pub(crate) handler: HandlerTime,
     pub(crate) labels: Labelled,
-    /// The wall-clock time by what the thread does, if the VM's hooks report waits.
+    /// The wall clock time by what the thread does, if the VM's hooks report waits.
     pub(crate) walls: WallClock,
-    /// The wall-clock time by what the thread does, if no hooks report waits.
+    /// The wall clock time by what the thread does, if no hooks report waits.
     pub(crate) polled: PolledWaits,
     /// The time for which the thread was ready to run and had no CPU.
     pub(crate) off_cpu: OffCpu,

@@ -227,9 +227,9 @@ fn leave_inside(sums: &mut Sums, fiber: u64, call: &OpenCall, now_ns: u64) -> u6
     took_ns.map_or(0, |ns| all_ns.saturating_sub(ns))
 }
 
-/// Returns whether this end of a call was reported before. An exception from another thread can come out of
-/// the log's hook on the end of a call, and then the VM reports that end again. If the hook was just over,
-/// only a call without an outer one can be told.
+/// Returns whether the VM has reported this end before. If another thread's exception interrupts the log's
+/// hook at the end of a call, the VM reports that end again. If the call was already logged, the repetition
+/// can be recognized only if no outer traced call is open on the fiber.
 fn ends_again(sums: &mut Sums, fiber: u64) -> bool {
     let Some(call) = sums.finished.as_mut().and_then(|finished| finished.take(fiber)) else {
         return false;
@@ -237,8 +237,9 @@ fn ends_again(sums: &mut Sums, fiber: u64) -> bool {
     !call.is_logged || sums.open.newest(fiber).is_none()
 }
 
-/// Returns how a call ended. The VM reports nil for one that raised, as for one that returned nil, but not at
-/// the line of a `return` or `end`. In a method of one line only an exception that was not rescued tells.
+/// Returns how a call ended. The VM reports nil both for a call that raised and for one that returned nil.
+/// Only the latter ends at the line of a `return` or `end`. In a method of one line, an exception that was
+/// raised and not rescued decides.
 fn end_of(sums: &Sums, call: &OpenCall, object: u64) -> End {
     if sums.is_c_function && call.raised == 0 {
         // SAFETY: the GVL is held, and an object that is being returned is live.

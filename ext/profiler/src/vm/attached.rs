@@ -1,11 +1,11 @@
-//! What a process needs that is joined while it runs: a file is loaded, with all that it requires.
+//! Loads a file, with all that it requires, into a process that a command has attached to.
 //!
-//! Ruby reads a file without the GVL. Where other threads compute, each of them then takes a turn of 100 ms
-//! before the next file is read, so that a hundred files took ten seconds and more. From 3.3 on, Ruby also
-//! looks files up without the GVL, so the turns are [shortened](super::turns) meanwhile. Ruby asks the method
-//! `load_iseq` of `RubyVM::InstructionSequence` for the code of a file before it reads it, if there is such a
-//! method (Bootsnap defines one). Ours exists as long as the files are loaded. It reads them with the GVL, and
-//! only those that the loading thread requires.
+//! Ruby releases the GVL to read a file. If other threads compute, each of them then keeps the GVL for 100 ms
+//! before the next file is read, so a hundred files would take ten seconds and more. From 3.3 on, Ruby also
+//! releases the GVL to look files up, so the turns of the threads are [shortened](super::turns) while files are
+//! loaded. Before Ruby reads a file, it asks the method `load_iseq` of `RubyVM::InstructionSequence` for its
+//! code, if there is such a method (Bootsnap defines one). Ours is defined while the files are loaded. It reads
+//! them with the GVL, and only those that the loading thread requires.
 
 use std::ffi::CStr;
 use std::fs::File;

@@ -87,7 +87,7 @@ pub(crate) fn yield_to_block(value: Value) -> Result<Value, Error> {
 }
 
 /// The machine stack that must be left for a call of the API: twice what stopping a session takes, which is
-/// some 30 KB.
+/// about 30 KB.
 const STACK_BYTES: usize = 64 * 1024;
 /// The part of the stack that one step checks: less than the 16 KB that Ruby's own check leaves.
 const STACK_STEP: usize = 8 * 1024;
@@ -97,7 +97,7 @@ const STACK_STEP: usize = 8 * 1024;
 ///
 /// # Errors
 /// SystemStackError.
-pub(crate) fn demand_stack(ruby: &Ruby) -> Result<(), Error> {
+pub(crate) fn ensure_stack(ruby: &Ruby) -> Result<(), Error> {
     if has_stack(STACK_BYTES) {
         return Ok(());
     }

@@ -26,8 +26,8 @@ pub(crate) fn in_other_ractor() -> bool {
 
 /// A hook that is called with the event and the Thread object, on the thread itself and with the GVL.
 ///
-/// The same hook serves starts and exits of threads. The VM asks every hook about every allocated object,
-/// which takes 2 ns per hook.
+/// One hook serves both starts and exits of threads, because the VM checks every hook for every allocated
+/// object, which takes 2 ns per hook.
 pub(crate) type ThreadHook = unsafe extern "C" fn(rb_event_flag_t, VALUE, VALUE, ID, VALUE);
 
 /// Defines a [`ThreadHook`] with the body `$body`, in which `$event` is the event and `$thread` the Thread's

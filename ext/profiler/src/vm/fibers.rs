@@ -1,6 +1,6 @@
 //! The values that a fiber carries, and the switch to another fiber.
 //!
-//! Labels are kept twice: as a fiber-local variable, which is cheap to read, also of other threads, and from
+//! Labels are kept twice: as a fiber-local variable, which is cheap to read even for other threads, and from
 //! Ruby 3.2 on in the fiber's storage, which a new fiber inherits. A span is only in a variable.
 //!
 //! Code that finds the variable unset reads the storage and copies its contents into the variable. If the

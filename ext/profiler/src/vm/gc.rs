@@ -25,7 +25,7 @@ static SYMBOLS: Symbols = Symbols {
 /// # Safety
 /// The caller holds the GVL and is not in a GC.
 pub(crate) unsafe fn load_symbols() {
-    // SAFETY: the caller holds the GVL outside of a GC; such a Symbol is no object, and lives for ever.
+    // SAFETY: the caller holds the GVL outside of a GC; such a Symbol is not an object, and lives for ever.
     let symbol = |word: &str| unsafe {
         rb_sys::rb_id2sym(rb_sys::rb_intern2(word.as_ptr().cast(), word.len() as _)) as u64
     };

@@ -103,7 +103,7 @@ pub(crate) unsafe fn class_in(slot: u64) -> Option<u64> {
 /// Returns the sizes that Ruby chose when it started.
 ///
 /// # Errors
-/// If this Ruby does not tell, which all do that are supported.
+/// Raises if this Ruby does not define these constants; all supported versions do.
 pub(crate) fn sizes(ruby: &Ruby) -> Result<Sizes, Error> {
     let objects = ruby.class_object();
     let gc: RHash = objects.const_get::<_, RModule>("GC")?.const_get("INTERNAL_CONSTANTS")?;

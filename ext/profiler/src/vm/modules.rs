@@ -104,7 +104,7 @@ unsafe fn attached(singleton: VALUE) -> Option<VALUE> {
     extern "C" {
         fn rb_class_attached_object(singleton: VALUE) -> VALUE;
     }
-    // SAFETY: the callers hold the GVL; the call raises if `singleton` is no singleton class, which is
+    // SAFETY: the callers hold the GVL; the call raises if `singleton` is not a singleton class, which is
     // caught.
     let object = unsafe { super::door::quietly(|| rb_class_attached_object(singleton)) };
     object.filter(|it| !rb_sys::SPECIAL_CONST_P(*it))

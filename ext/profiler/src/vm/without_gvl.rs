@@ -30,7 +30,7 @@ const UBF_IO: usize = usize::MAX;
 /// The deadline for the end of the process, on the monotonic clock, in nanoseconds; 0 while the process is
 /// not ending.
 static ENDS_NS: AtomicU64 = AtomicU64::new(0);
-/// The seconds that the process has for its end.
+/// The number of seconds that an ending process may take.
 static PATIENCE_S: AtomicU64 = AtomicU64::new(0);
 
 /// The time for which an ending process keeps the GVL while it waits: to get it back takes a turn of each
@@ -40,9 +40,9 @@ const KEPT_NS: u64 = 200_000_000;
 /// The pause between two checks of work with a deadline.
 const PAUSE_NS: u64 = 200_000;
 
-/// Implements `Native.hurry(seconds)`, which sets a deadline after which all work without the GVL is
+/// Implements `Native.set_deadline(seconds)`, which sets a deadline after which all work without the GVL is
 /// abandoned; nil removes it.
-pub(crate) fn hurry(seconds: Option<u64>) {
+pub(crate) fn set_deadline(seconds: Option<u64>) {
     let ends_ns = seconds.map_or(0, |it| clock::monotonic_ns() + it * 1_000_000_000);
     PATIENCE_S.store(seconds.unwrap_or(0), Ordering::Relaxed);
     ENDS_NS.store(ends_ns, Ordering::Relaxed);
@@ -212,7 +212,7 @@ pub(crate) fn wait_for(ruby: &Ruby, semaphore: &Semaphore) -> Result<(), Error> 
 /// The interrupt of the thread: an exception of a signal or another thread, its end, or a throw out of a
 /// trap. The work is then marked as [`Abandoned`], and its result is dropped. `Profiler::Error` in a process
 /// that was forked by a trap meanwhile, as the work is the parent's. `Profiler::Error` at the end of a
-/// process, after its deadline (see [`hurry`]).
+/// process, after its deadline (see [`set_deadline`]).
 pub(crate) fn without_gvl<T: Send + 'static>(
     ruby: &Ruby,
     work: impl FnOnce(&Abandoned) -> T + Send + 'static,

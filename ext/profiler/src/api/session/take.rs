@@ -40,7 +40,7 @@ impl Session {
     /// Implements `session._stop`: returns a Profile. If an exception that arrived meanwhile is raised, the
     /// next call continues.
     pub(super) fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         if session.running().is_some() {
             let last = session.take(ruby, Take::Close, Pace::AtOnce)?;
             let is_orphan = last.is_none() && session.running().is_some(); // else another thread has stopped it
@@ -92,7 +92,7 @@ impl Session {
 
     /// Implements `session._snapshot`: returns a Profile of everything recorded so far.
     pub(super) fn snapshot(ruby: &Ruby, session: &Self) -> Result<Profile, Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         let mut so_far = NextProfile::default();
         so_far.push(session.take(ruby, Take::Snapshot, Pace::AtOnce)?.ok_or_else(|| orphaned_error(ruby))?);
         match so_far.build(ruby, Pace::AtOnce) {
@@ -112,7 +112,7 @@ impl Session {
     /// a block, the Profile counts as received once the block has returned, and the block's result is
     /// returned.
     pub(super) fn rotate(ruby: &Ruby, session: &Self, gently: bool) -> Result<Value, Error> {
-        door::demand_stack(ruby)?;
+        door::ensure_stack(ruby)?;
         let pace = if gently { Pace::Yielding } else { Pace::AtOnce };
         let taken = session.take(ruby, Take::Rotate, pace)?.ok_or_else(|| orphaned_error(ruby))?;
         let pid = fork::pid();

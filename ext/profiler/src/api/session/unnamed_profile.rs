@@ -12,7 +12,7 @@ use profiler_core::result::taken::Unresolved;
 use profiler_core::sampling::allocation_sampler::Window;
 
 use crate::engine::perf;
-use crate::naming::turns::{demand_process, Pace};
+use crate::naming::turns::{ensure_process, Pace};
 use crate::options::{self, Config, Threads};
 use crate::sampler::{self, fork, Facts};
 use crate::shared::CAPTURE;
@@ -68,7 +68,7 @@ impl UnnamedProfile {
         // SAFETY: the handles belong to this process, and to generations that this value keeps.
         let functions = unsafe { naming::functions(ruby, &self.unresolved.unknown, pace, self.pid)? };
         let (description, program) = (vm::process::description(ruby).into(), vm::process::program(ruby));
-        demand_process(ruby, self.pid)?;
+        ensure_process(ruby, self.pid)?;
         Ok(RubyAnswers { functions, notes: self.notes(other_ractors), description, program, begun_ns })
     }
 

@@ -33,7 +33,8 @@ struct Slot {
 /// A table of sums, with one slot for each hash of a site.
 pub(super) struct Sums {
     slots: [Slot; SLOTS],
-    /// True if some slot may be used. Searching all of them takes as long as half a session.
+    /// Whether a slot may be in use. If not, the search of all slots is skipped; it would take half as long as
+    /// starting and stopping a session.
     any: bool,
 }
 

@@ -70,7 +70,7 @@ impl TimerInfo {
     pub(crate) fn refused() -> Option<c_int> {
         let info = Self::queued(0, 0);
         let this = ::core::ptr::from_ref(&info).cast::<::libc::c_void>();
-        // SAFETY: the struct is as large as a siginfo; 0 is no signal, for which the kernel only checks the
+        // SAFETY: the struct is as large as a siginfo; for signal 0, the kernel sends nothing and only checks the
         // permission.
         let failed = unsafe {
             let (pid, thread) = (::libc::getpid(), ::libc::syscall(::libc::SYS_gettid));

@@ -10,8 +10,8 @@ pub(crate) fn native_id() -> i32 {
     unsafe { ::libc::gettid() }
 }
 
-/// Returns the kernel's id of the main thread, of which Ruby may know the one in the process that forked this one. In
-/// a forked child the main thread is the first, whose id is that of the process.
+/// Returns the kernel's id of the main thread. `known` is the id that Ruby has, which in a forked child may still be
+/// the parent's. The main thread of a child is its first thread, whose id is the process id.
 pub(crate) fn id_of_main(known: i32) -> i32 {
     // SAFETY: the arguments are numbers, and signal 0 is not sent.
     let sent = unsafe { ::libc::syscall(::libc::SYS_tgkill, ::libc::getpid(), known, 0) };
