@@ -64,7 +64,7 @@ RSpec.describe "the first line" do
     expect(first).to include(kind: "running", text: /Object#burn|Job#run/)
   end
 
-  it "is no wait for code in a block of a caller that could wait", :timed do
+  it "is not a wait for code in a block of a caller that could wait", :timed do
     others = Array.new(3) { spawn(RbConfig.ruby, "-e", "loop { }") }
     first = first_of(<<~RUBY)
       require "monitor"

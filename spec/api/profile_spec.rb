@@ -47,7 +47,7 @@ RSpec.describe "Profiler::Profile" do
       end
     end
 
-    it "returns an ordinary profile, also when garbage is collected meanwhile" do
+    it "returns an ordinary profile, even if garbage is collected in between" do
       code = "GC.stress = true; it = Profiler::Profile.merge(shop, shop.merge(shop)); GC.stress = false"
       expect(evaluate("#{code}; [it.report.include?('merged from 3 profiles'), it.dump(:folded) == shop.merge(shop, shop).dump(:folded)]"))
         .to eq [true, true]

@@ -15,7 +15,7 @@ RSpec.describe "Profiler::Session in a process that forks" do
   end
 
   # Ruby 3.1 knows the main thread of a child by the id that it had in the parent.
-  it "profiles the main thread of a child when another thread starts it, also one of the profiler's own" do
+  it "profiles the main thread of a child when another thread starts it, even one of the profiler's own" do
     threads = run_json(<<~RUBY)
       ways = { all: ->(&block) { Thread.new(&block) }, main: ->(&block) { Thread.new(&block) }, own: ->(&block) { Profiler::BackgroundThread.new("own", &block) } }
       print_json(ways.to_h do |name, thread|

@@ -26,7 +26,7 @@ RSpec.describe "profiler convert" do
     expect(File.stat(in_box("it.svg")).mode & 0o777).to eq 0o600
   end
 
-  it "writes in --format, also to stdout" do
+  it "writes in --format, even to stdout" do
     convert("shop.pb.gz", "flames", "--format", "svg")
     expect(File.read(in_box("flames"), encoding: Encoding::UTF_8)).to eq dump("svg")
     result = convert("shop.pb.gz", "-", "--format=folded")

@@ -102,7 +102,7 @@ RSpec.describe "profiler record, as a parent process," do
     expect([result.code, files]).to eq [6, %w[HUP a.svg app.rb ready]]
   end
 
-  it "forwards a signal that was sent only to it, also on a terminal" do
+  it "forwards a signal that was sent only to it, even on a terminal" do
     path = script("trap('INT') { puts 'INT'; exit 6 }; File.write('ready', ''); sleep 0.01 while true")
     code = '"$@" & pid=$!; until [ -e ready ]; do sleep 0.01; done; kill -INT $pid; wait $pid; echo "status $?"'
     Dir.chdir(box) do

@@ -42,7 +42,7 @@ RSpec.describe "The engine" do
     end
   end
 
-  it "samples waits, whichever it is, also for a session that joins another", :timed do
+  it "samples waits, whichever it is, even for a session that joins another", :timed do
     engine_given
     engines = Perf.among("perf", "thread_timer", "ticker", "setitimer")
     naps = run_json(<<~RUBY)

@@ -45,7 +45,7 @@ RSpec.describe "Profile#save" do
       RUBY
     end
 
-    it "follows a symbolic link, also one to a file that is not there yet" do
+    it "follows a symbolic link, even to a file that is not there yet" do
       expect(program(<<~RUBY, disk: nil)).to eq([["link", true]] * 2)
         File.symlink("there.txt", "a.txt")
         print_json(Array.new(2) { shop.save("a.txt"); [File.lstat("a.txt").ftype, File.binread("there.txt") == shop.dump(:text).b] })

@@ -107,7 +107,7 @@ RSpec.describe "The control socket" do
     expect(ruby_child("-e", code, env: environment).out).to match(/\AProfiler::Error: #{control} is not a private directory of this user/)
   end
 
-  it "refuses a directory of another user, also as root" do
+  it "refuses a directory of another user, even as root" do
     skip "only root can make one" unless Process.uid.zero?
     Dir.mkdir(control, 0o700)
     File.chown(65_534, nil, control)

@@ -19,7 +19,7 @@ RSpec.describe "mode: :allocations" do
     expect(result).to eq(["Profiler::Profile"] * options.size)
   end
 
-  it "counts as many objects as the VM, also after an earlier session" do
+  it "counts as many objects as the VM, even after an earlier session" do
     # The first call of the VM allocates objects, which count for the other session.
     objects, vm_objects = run_json(<<~RUBY)
       other = Profiler.start(mode: :allocations, every: 1, threads: :current)

@@ -107,7 +107,7 @@ RSpec.describe "A :wall profile" do
     expect(blame[:nobody]).to eq(["main"]) # the thread that waited for nobody
   end
 
-  it "counts a new thread's wait for its first turn, also if the session began meanwhile", :timed do
+  it "counts a new thread's wait for its first turn, even if the session began during it", :timed do
     start, life, later = run_json(<<~RUBY)
       profile = Profiler.run(mode: :wall) { named("late") { sleep 0.01 }.tap { spin(80) }.join }
       start = profile.samples.find { |row| shown(row) == ["(thread start)"] && row.thread_name == "late" }

@@ -82,7 +82,7 @@ RSpec.describe "Method names" do
       other.kill
       print_json([took, pause])
     RUBY
-    expect(stop).to be > 200_000_000 # or it was no time slice long
+    expect(stop).to be > 200_000_000 # or it was shorter than a time slice
     expect(pause).to be < [150_000_000, 0.7 * stop].max
   end
 

@@ -131,7 +131,7 @@ end
 me[:made] = me[:born] = begun
 rows = (workers + [me]).map do |thread|
   own = profile.samples.select { |one| one.thread_id == thread[:native] }
-  # Ruby 3.1 uses native threads again, also for those that Timeout makes.
+  # Ruby 3.1 uses native threads again, including those that Timeout makes.
   own = own.select { |one| one.thread_name.start_with?("main", "random_waits") } if RUBY_VERSION < "3.2"
   parts = %i[running runnable blocked waiting gvl gc].to_h { |state| [state, own.select { |one| one.state == state }.sum(&:wall)] }
   # Before Ruby 3.3, it is unknown since when it waits for its first turn.

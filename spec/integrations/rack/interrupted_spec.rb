@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Time-outs around requests, as rack-timeout and servers set them: they arrive anywhere, also in the middleware.
+# Time-outs around requests, as rack-timeout and servers set them: they arrive anywhere, even in the middleware.
 RSpec.describe "Interrupted requests" do
   include_context "with a program"
 

@@ -56,7 +56,7 @@ RSpec.describe "Profiler::Middleware, with odd requests and responses" do
     expect(kept).to eq(["none"])
   end
 
-  it "asks a body as the server would, also one that defines respond_to? with one argument" do
+  it "asks a body as the server would, even one that defines respond_to? with one argument" do
     parts = run_json(<<~'RUBY')
       class Parts
         def each = yield("x")

@@ -112,7 +112,7 @@ RSpec.describe "Profiler::Sidekiq" do
       end
     end
 
-    it "keeps profiles, also of jobs that fail" do
+    it "keeps profiles, even of jobs that fail" do
       with_profiles(<<~RUBY, 2) do |records|
         require ARGV[0]
         ImportJob.set("profile" => "me").perform_async("one")
