@@ -138,7 +138,7 @@ id! {
     ScopeId
 }
 id! {
-    /// A span among those in the rows of a session; [`SpanIndex::NONE`] is no span.
+    /// A span among those in the rows of a session; [`SpanIndex::NONE`] stands for none.
     SpanIndex
 }
 

@@ -180,7 +180,7 @@ impl Tracer {
         unsafe { self.tracer.with(|sums| trace::logged(sums, fiber, took_ns, is_last)) }.unwrap_or(false)
     }
 
-    /// Implements `tracer._ended?`: returns whether the trace has ended, also by itself.
+    /// Implements `tracer._ended?`: returns whether the trace has ended, even by itself.
     fn has_ended(&self) -> bool {
         // SAFETY: methods run with the GVL, and nothing is called.
         unsafe { self.tracer.with(|sums| sums.ended_ns != 0) }.unwrap_or(true)

@@ -38,7 +38,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns the value in words, also if there is none.
+    /// Returns the value in words, even if there is none.
     #[must_use]
     pub fn name(&self) -> &str {
         self.value.as_deref().unwrap_or("(none)")
