@@ -6,12 +6,12 @@ use std::marker::PhantomData;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// An id: the place of a row in its table.
+/// An id: the index of a row in its table.
 pub trait Id: Copy {
-    /// Returns the id of the place `index`. Tables stay far below 2^32 rows; beyond that, the last id is
+    /// Returns the id of that index. Tables stay far below 2^32 rows; beyond that, the last id is
     /// returned for ever, which is wrong but harmless.
     fn from_index(index: usize) -> Self;
-    /// Returns the place in the table.
+    /// Returns the index in the table.
     fn index(self) -> usize;
 }
 
@@ -22,7 +22,7 @@ const FEW: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Interner<T, I> {
     rows: Vec<T>,
-    /// The places by the hash of their rows, once there are more than a few.
+    /// The indexes by the hash of their rows, once there are more than a few.
     places: HashTable<u32>,
     id: PhantomData<I>,
 }
@@ -46,7 +46,7 @@ impl<T: Eq + Hash, I: Id> Interner<T, I> {
         I::from_index(self.rows.len() - 1)
     }
 
-    /// Adds the rows that are missing in the table of places.
+    /// Adds the rows that are missing in the table of indexes.
     fn enter(&mut self) {
         let Self { rows, places, .. } = self;
         let hash_at = |place: &u32| rows.get(*place as usize).map_or(0, hash);

@@ -7,8 +7,8 @@ use crate::ids::Id;
 use crate::profile::timeline::{Timeline, TimelineEvent};
 use crate::profile::{Profile, Requests, SampleType, Weights};
 
-/// Keeps only what threads did within these markers, which are places in [`Profile::markers`]. Without a timeline nothing is
-/// left.
+/// Keeps only what threads did within these markers, which are indexes in [`Profile::markers`]. Without a timeline, nothing
+/// is left.
 ///
 /// Time counts as far as it overlaps a marker of its thread, so the wall clock time of a thread that is left is the length of
 /// its markers. Objects, and time that others waited, count if they were recorded within a marker. A sample counts if any of

@@ -22,9 +22,9 @@ pub struct Filter {
     pub hide: Vec<FunctionId>,
     /// Remove all code that is not the app's, or the installed tool's, from stacks, as with `hide`.
     pub app_only: bool,
-    /// Keep only rows of these threads, which are places in [`Profile::threads`].
+    /// Keep only rows of these threads, which are indexes in [`Profile::threads`].
     pub threads: Option<Vec<usize>>,
-    /// Keep only what threads did within these markers, which are places in [`Profile::markers`].
+    /// Keep only what threads did within these markers, which are indexes in [`Profile::markers`].
     pub markers: Option<Vec<usize>>,
     /// The note in the header, to which the remaining share is added.
     pub note: String,

@@ -102,7 +102,7 @@ fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize
     Some(Load { by: site.map(|it| it.0), package: package.filter(|it| !it.is_empty()) })
 }
 
-/// Returns the frame that requires, and the place in `frames` of the loader that it calls: the innermost
+/// Returns the frame that requires, and the index in `frames` of the loader that it calls: the innermost
 /// frame of the app, or else the outermost.
 fn by(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize) -> Option<(Frame, usize)> {
     let is_site = |frame: &Frame| {

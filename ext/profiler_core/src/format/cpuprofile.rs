@@ -68,7 +68,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(out.flush()?)
 }
 
-/// The place of the root node.
+/// The index of the root node.
 const ROOT: usize = 0;
 
 enum Call<'profile> {

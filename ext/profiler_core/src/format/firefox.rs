@@ -30,7 +30,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let names = threads::names(profile);
     let mut rows: Vec<Thread<'_>> = names.iter().map(|name| Thread::new(profile, of, name)).collect();
     let mut counters = counters::Counters::new(profile);
-    // The place of each row's stack in the table of its thread, once it is there.
+    // The index of each row's stack in the table of its thread, once it is there.
     let mut stacks: Vec<Option<usize>> = vec![None; profile.samples.len()];
     Series::of(profile).each(|share| {
         let place = share.row.index();

@@ -96,7 +96,7 @@ fn entries(profile: &Profile, of: SampleType, calls: &Calls) -> Vec<Entry> {
 /// The weights of calls in a slot. Empty between two slots.
 struct Slot<'calls> {
     calls: &'calls Calls,
-    /// The weights by place: the call alone, and with its callees.
+    /// The weights by index: the call alone, and with its callees.
     weights: Vec<(u64, u64)>,
     seen: Vec<bool>,
     touched: Vec<usize>,
@@ -117,7 +117,7 @@ impl<'calls> Slot<'calls> {
             self.meet(entry.call);
             self.add(entry.call, entry.weight, entry.weight);
         }
-        // Callers have smaller places.
+        // Callers have smaller indexes.
         self.touched.sort_unstable_by_key(|it| Reverse(*it));
         let mut kept = Vec::new();
         for call in std::mem::take(&mut self.touched) {

@@ -19,7 +19,7 @@ pub(super) const IN_A_PICTURE: u64 = 128 << 20;
 /// The memory of a frame besides its name.
 const A_FRAME: u64 = 16;
 
-/// The lengths of stacks by place, with all names of their frames.
+/// The lengths of stacks by index, with all names of their frames.
 pub(super) struct Lengths(Vec<u64>);
 
 impl Lengths {
@@ -43,7 +43,7 @@ impl Lengths {
         Self(lengths)
     }
 
-    /// Checks that the stacks at these places have a total length of at most `most`.
+    /// Checks that the stacks at these indexes have a total length of at most `most`.
     ///
     /// # Errors
     /// Returns [`Error::TooLong`] if they are longer.

@@ -74,7 +74,7 @@ pub(super) fn time_of(profile: &Profile) -> Option<SampleType> {
     measured().find(|of| !profile.is_partial_type(*of)).or_else(|| measured().next())
 }
 
-/// Returns for each stack its place when the tree is walked from the root, callers before callees.
+/// Returns for each stack its index when the tree is walked from the root, callers before callees.
 fn preorder(profile: &Profile) -> Vec<u32> {
     let nodes = profile.stacks.len();
     // First count the stacks in each subtree, itself included; then each child begins after its earlier

@@ -147,7 +147,7 @@ fn one(
 /// The stacks in the form that the file has, each built once.
 struct Stacks<'profile> {
     profile: &'profile Profile,
-    /// The numbers that functions have in the file, by place.
+    /// The numbers that functions have in the file, by index.
     numbers: Vec<usize>,
     texts: Vec<Option<Box<str>>>,
 }

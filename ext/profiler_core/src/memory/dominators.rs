@@ -108,7 +108,7 @@ impl<T: Tables> Dominators<T> {
         Some(())
     }
 
-    /// Returns the numbers that refer to each number, with the place of the first for each.
+    /// Returns the numbers that refer to each number, with the index of the first for each.
     fn sources(&self, graph: &Graph<T::Numbers>) -> Option<(T::Numbers, T::Numbers)> {
         let (nodes, numbers_of) = (self.nodes.rows(), self.numbers.rows());
         let mut firsts = numbers::<T>(nodes.len() + 2, 0)?;

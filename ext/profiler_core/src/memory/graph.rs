@@ -147,7 +147,7 @@ pub fn slot_at<M: Source>(memory: &Memory<'_, M>, address: u64) -> Option<Slot> 
 
 /// The references of all nodes, the root's last.
 pub struct Graph<N> {
-    /// The place of the first reference of each node in `targets`; the last row is the number of all.
+    /// The index of the first reference of each node in `targets`; the last row is the number of all.
     firsts: N,
     targets: N,
 }

@@ -56,7 +56,7 @@ pub struct Memory<'tables, S> {
 }
 
 impl<'tables, S: Source> Memory<'tables, S> {
-    /// Creates the view. Regions are in the order of their addresses, and each knows its place in `states`.
+    /// Creates the view. Regions are in the order of their addresses, and each knows its index in `states`.
     #[must_use]
     pub fn new(regions: &'tables [Region], states: &'tables [State], source: S) -> Self {
         Self { regions, states, source, last: Cell::new(0) }

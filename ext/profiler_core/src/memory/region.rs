@@ -32,7 +32,7 @@ pub struct Region {
     pub start: u64,
     /// The address after the last.
     pub end: u64,
-    /// The place of its first page in the table of states.
+    /// The index of its first page in the table of states.
     pub first_state: usize,
     /// The kind.
     pub kind: RegionKind,

@@ -41,7 +41,7 @@ pub struct Profile {
     pub frames: Vec<Frame>,
     /// The stacks by [`StackId`]; parents come first.
     pub stacks: Vec<Node>,
-    /// The threads by place.
+    /// The threads by index.
     pub threads: Vec<Thread>,
     /// The rows.
     pub samples: Vec<Sample>,

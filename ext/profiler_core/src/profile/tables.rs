@@ -104,7 +104,7 @@ pub struct Thread {
 pub struct Sample {
     /// The stack.
     pub stack: StackId,
-    /// The place of the thread in [`Profile::threads`].
+    /// The index of the thread in [`Profile::threads`].
     pub thread: usize,
     /// The thread's state.
     pub state: State,

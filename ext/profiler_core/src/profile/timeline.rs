@@ -40,7 +40,7 @@ const CHUNK_EVENTS: usize = 4_096;
 pub struct TimelineEvent {
     /// The end of the time that the event stands for, ns since the start of the profile.
     pub time_ns: u64,
-    /// The aggregated sample, as a place in [`crate::profile::Profile::samples`].
+    /// The aggregated sample, as an index in [`crate::profile::Profile::samples`].
     pub row: RowId,
     /// The weights of the part.
     pub weights: Weights,

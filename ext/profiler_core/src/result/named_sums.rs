@@ -22,7 +22,7 @@ use crate::tables::stacks::MAX_NODES;
 use crate::text::hex;
 
 /// Sums by content. In a key here, the stack and the label set refer to these tables, and a class is the
-/// place of its name.
+/// index of its name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NamedSums {
     tables: TableBuilder,

@@ -167,7 +167,7 @@ impl Stacks {
         stack
     }
 
-    /// Returns every handle once; a frame's [`FunctionId`] is a place in this slice.
+    /// Returns every handle once; a frame's [`FunctionId`] is an index in this slice.
     #[must_use]
     pub fn handles(&self) -> &[u64] {
         self.handles.rows()

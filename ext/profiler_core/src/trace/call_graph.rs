@@ -7,7 +7,7 @@
 const MAX_FUNCTIONS: usize = 1 << 12;
 const MAX_EDGES: usize = 1 << 14;
 
-/// The places of the entries for all that do not fit.
+/// The indexes of the entries for all that do not fit.
 const OTHER: u16 = 0;
 
 /// What identifies a function: the owner and the name of a method, which are addresses of objects. Code outside of
@@ -59,7 +59,7 @@ pub struct EdgeSum {
 pub struct CallGraph {
     functions: Vec<FunctionSum>,
     edges: Vec<EdgeSum>,
-    /// Hash tables of places in these; 0 is free.
+    /// Hash tables of indexes in these; 0 is free.
     function_table: Vec<u16>,
     edge_table: Vec<u16>,
 }
@@ -101,7 +101,7 @@ impl CallGraph {
         &self.edges
     }
 
-    /// Returns whether the function at this place is the one of a key.
+    /// Returns whether the function at this index is the one of a key.
     pub(super) fn is(&self, place: u16, key: FunctionKey) -> bool {
         self.functions.get(usize::from(place)).is_some_and(|sum| sum.key == key) || self.find(key) == place
     }
@@ -112,7 +112,7 @@ impl CallGraph {
         probe(&self.function_table, key.owner ^ key.name.rotate_left(32), is_same).map_or(OTHER, |(_, it)| it)
     }
 
-    /// Returns the place of a function. `handle` is called for a new one. Never allocates.
+    /// Returns the index of a function. `handle` is called for a new one. Never allocates.
     pub(super) fn function(&mut self, key: FunctionKey, handle: impl FnOnce() -> u64) -> u16 {
         let functions = &self.functions;
         let is_same = |place: u16| functions.get(usize::from(place)).is_some_and(|sum| sum.key == key);
@@ -129,7 +129,7 @@ impl CallGraph {
         }
     }
 
-    /// Returns the place of an edge. Never allocates.
+    /// Returns the index of an edge. Never allocates.
     pub(super) fn edge(&mut self, caller: u16, callee: u16) -> u16 {
         let edges = &self.edges;
         let is_same = |place: u16| {
@@ -201,7 +201,7 @@ impl CallGraph {
     }
 }
 
-/// Finds the slot of an entry in a hash table whose size is a power of two. Returns the slot and the place that is in
+/// Finds the slot of an entry in a hash table whose size is a power of two. Returns the slot and the index that is in
 /// it, which is 0 if there is no such entry; `None` if the table is full, which it never is.
 fn probe(table: &[u16], hash: u64, is_same: impl Fn(u16) -> bool) -> Option<(usize, u16)> {
     let mask = table.len().wrapping_sub(1);

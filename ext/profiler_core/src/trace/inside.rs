@@ -163,7 +163,7 @@ impl Inside {
     }
 }
 
-/// Returns the places of functions, the one with the most time of its own first.
+/// Returns the indexes of functions, the one with the most time of its own first.
 fn order(functions: &[InnerFunction]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..functions.len()).collect();
     order.sort_by_key(|place| {

@@ -55,7 +55,7 @@ pub struct ShadowStacks {
     open: Vec<Open>,
     free: u16,
     stacks: Vec<Stack>,
-    /// The place of the stack that was used last.
+    /// The index of the stack that was used last.
     last: usize,
     unfollowed: u64,
     beyond: u64,

@@ -5,7 +5,7 @@
 pub struct ProfileId(pub [u8; 16]);
 
 impl ProfileId {
-    /// Returns the id of a profile in the request, by its place there.
+    /// Returns the id of a profile in the request, by its index there.
     pub(super) fn at(self, place: usize) -> Self {
         Self(u128::from_be_bytes(self.0).wrapping_add(place as u128).to_be_bytes())
     }

@@ -41,7 +41,7 @@ pub(super) struct Shaped<'a> {
     labels: Interner<Labels<'a>, LabelSetId>,
     spans: Interner<Span, SpanIndex>,
     rows: Vec<Row>,
-    /// The place of each row.
+    /// The index of each row.
     places: HashMap<(StackId, LabelSetId, SpanIndex), usize, FxBuildHasher>,
 }
 

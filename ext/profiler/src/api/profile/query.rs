@@ -58,13 +58,13 @@ impl Profile {
         ruby.ary_from_iter(rb_self.core.functions.iter().map(one))
     }
 
-    /// Implements `Native.threads(profile)`: returns native id and name, by place.
+    /// Implements `Native.threads(profile)`: returns native id and name, by index.
     pub(super) fn threads(ruby: &Ruby, rb_self: &Self) -> RArray {
         ruby.ary_from_iter(rb_self.core.threads.iter().map(|it| (it.native_id, it.name.clone())))
     }
 
     /// Implements `Native.filter(profile, options)`. Takes `focus ignore hide` (ids of functions), `threads`
-    /// and `markers` (places), `app_only`, `note`.
+    /// and `markers` (indexes), `app_only`, `note`.
     pub(super) fn filter(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<Self, Error> {
         let ids = |name| -> Result<Option<Vec<FunctionId>>, Error> {
             let ids: Option<Vec<u32>> = options::option(ruby, options, name)?;
@@ -107,7 +107,7 @@ impl Profile {
     }
 
     /// Implements `Native.tree(profile, options)`: returns `[function, self, total, children]` of each node,
-    /// then the places of the roots.
+    /// then the indexes of the roots.
     pub(super) fn tree(ruby: &Ruby, rb_self: &Self, options: RHash) -> Result<RArray, Error> {
         let of = options::sample_type(ruby, &rb_self.core, options)?;
         let tree = rb_self.ask(ruby, move |it| call_tree(it, of))?;

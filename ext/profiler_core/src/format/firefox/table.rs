@@ -11,7 +11,7 @@ use crate::format::display::clean_name;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::Profile;
 
-/// The places of the names of our own markers.
+/// The indexes of the names of our own markers.
 pub(super) const GC: usize = 0;
 pub(super) const GVL: usize = 1;
 
@@ -23,9 +23,9 @@ type StackKey = (StackId, Option<usize>);
 pub(super) struct Tables<'profile> {
     profile: &'profile Profile,
     stack_places: Map<StackKey>,
-    /// The place of the frame, the place of the caller, and the category.
+    /// The index of the frame, the index of the caller, and the category.
     stacks: Vec<(usize, Option<usize>, usize)>,
-    /// The places of frames. One line of code can have several frames, because the front end knows categories
+    /// The indexes of frames. One line of code can have several frames, because the front end knows categories
     /// of frames only.
     frame_places: Map<(FrameId, Option<usize>)>,
     frames: Vec<(usize, u32, usize)>,
@@ -54,7 +54,7 @@ impl<'profile> Tables<'profile> {
         tables
     }
 
-    /// Returns the place of a stack whose leaf has that category, if not its own.
+    /// Returns the index of a stack whose leaf has that category, if not its own.
     pub(super) fn stack(&mut self, stack: StackId, category: Option<usize>) -> Option<usize> {
         let mut missing = Vec::new();
         let mut key = Some((stack, category));
@@ -100,7 +100,7 @@ impl<'profile> Tables<'profile> {
         Some(self.frames.len() - 1)
     }
 
-    /// Returns the place of a text.
+    /// Returns the index of a text.
     pub(super) fn string(&mut self, text: &str) -> usize {
         if let Some(place) = self.string_places.get(text) {
             return *place;
@@ -110,7 +110,7 @@ impl<'profile> Tables<'profile> {
         self.strings.len() - 1
     }
 
-    /// Returns the text at a place.
+    /// Returns the text at an index.
     pub(super) fn text(&self, place: usize) -> &str {
         self.strings.get(place).map_or("", String::as_str)
     }

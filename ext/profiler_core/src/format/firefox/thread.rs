@@ -37,7 +37,7 @@ enum Kind {
     Gvl {
         row: RowId,
     },
-    /// A marker of the app, with the place of its name.
+    /// A marker of the app, with the index of its name.
     User {
         name: usize,
     },
@@ -57,7 +57,7 @@ struct Allocation {
     at_ns: u64,
     stack: Option<usize>,
     bytes: u64,
-    /// The place of the class's name.
+    /// The index of the class's name.
     class: usize,
 }
 
@@ -89,7 +89,7 @@ impl<'profile> Thread<'profile> {
         self.entries.last().map_or(0, |it| it.at_ns)
     }
 
-    /// Adds a share of a sample. `known` is the place of its stack, once it has one.
+    /// Adds a share of a sample. `known` is the index of its stack, once it has one.
     pub(super) fn add(&mut self, sample: &Sample, share: &Share, known: &mut Option<usize>) {
         let get = |of| share.weights.get(of);
         let (at_ns, wall_ns, weight) = (share.at_ns, get(SampleType::Wall), get(self.of));

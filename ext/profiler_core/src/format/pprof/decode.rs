@@ -207,7 +207,7 @@ fn in_sequence(what: &str, id: u64, before: usize) -> Result<(), Error> {
     }
 }
 
-/// Returns the place in a table of `rows` rows for an id, which counts from 1.
+/// Returns the index in a table of `rows` rows for an id, which counts from 1.
 fn place(what: &str, id: u64, rows: usize) -> Result<usize, Error> {
     let place = usize::try_from(id).ok().and_then(|id| id.checked_sub(1)).filter(|it| *it < rows);
     place.ok_or_else(|| Error::malformed(format!("{what} {id} of {rows}")))

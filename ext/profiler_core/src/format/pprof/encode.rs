@@ -72,7 +72,7 @@ impl<'profile> Encoder<'profile> {
         }
     }
 
-    /// Adds a sample. Returns its place, or `None` if it has no weight and is left out.
+    /// Adds a sample. Returns its index, or `None` if it has no weight and is left out.
     fn sample(&mut self, sample: &Sample) -> Option<u64> {
         let value = |of: &SampleType| signed(sample.weights.get(*of));
         let value: Vec<i64> = self.profile.sample_types.iter().map(value).collect();

@@ -35,7 +35,7 @@ pub(crate) struct Tables<'profile> {
     profile: &'profile Profile,
     message: messages::Profile,
     strings: Strings,
-    /// The ids of functions and frames in the message, by place; 0 until they are used.
+    /// The ids of functions and frames in the message, by index; 0 until they are used.
     function_ids: Vec<u64>,
     location_ids: Vec<u64>,
     synthetic_ids: Vec<(Synthetic, u64)>,

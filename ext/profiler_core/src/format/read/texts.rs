@@ -15,7 +15,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// Returns the text at a place.
+    /// Returns the text at an index.
     pub(super) fn get(&self, place: usize) -> Option<&str> {
         let end = *self.ends.get(place)?;
         let begin = place.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);

@@ -8,11 +8,11 @@ use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Unexpected, Visitor
 #[derive(Default)]
 pub(super) struct Numbers(pub(super) Vec<f64>);
 
-/// A column of places in another table, or of lines.
+/// A column of indexes in another table, or of lines.
 #[derive(Default)]
 pub(super) struct Places(Vec<u32>);
 
-/// The place that is in no table: `null` in a file, or a number below 0.
+/// The index that is in no table: `null` in a file, or a number below 0.
 const NONE: u32 = u32::MAX;
 
 impl Numbers {

@@ -25,7 +25,7 @@ impl<'file> Stacks<'file> {
         self.tables.category(place)
     }
 
-    /// Returns the stack at a place of the table.
+    /// Returns the stack at an index of the table.
     pub(super) fn stack(&mut self, place: usize, builder: &mut Builder) -> Result<StackId, Error> {
         let mut missing = Vec::new();
         let mut at = Some(place);

@@ -92,7 +92,7 @@ impl<'file> Used<'file> {
         (self.stacks.frame.len(), self.frames.func.len())
     }
 
-    /// Returns the place of the frame at the leaf end of a stack.
+    /// Returns the index of the frame at the leaf end of a stack.
     pub(super) fn leaf(&self, stack: usize) -> Result<usize, Error> {
         self.stacks.frame.get(stack).ok_or_else(|| none("stack", stack, self.stacks.frame.len()))
     }
@@ -102,7 +102,7 @@ impl<'file> Used<'file> {
         self.stacks.prefix.get(stack)
     }
 
-    /// Returns the frame at a place.
+    /// Returns the frame at an index.
     pub(super) fn frame(&self, place: usize) -> Result<Frame<'file>, Error> {
         let function = self.frames.func.get(place);
         let function = function.ok_or_else(|| none("frame", place, self.frames.func.len()))?;

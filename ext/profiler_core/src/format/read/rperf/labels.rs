@@ -86,7 +86,7 @@ impl LabelSets {
         Ok(labels)
     }
 
-    /// Returns the places of a set's pairs. A file without labels has no sets, and set 0 is the empty one.
+    /// Returns the indexes of a set's pairs. A file without labels has no sets, and set 0 is the empty one.
     fn range(&self, id: u32) -> Result<std::ops::Range<usize>, Error> {
         let id = id as usize;
         let end = match self.ends.get(id) {
