@@ -18,6 +18,8 @@ const LOADERS: [&str; 9] = [
     "RubyVM::InstructionSequence.load_iseq",
     "RubyVM::InstructionSequence.compile_file",
 ];
+/// Methods that run a whole program, and are called by a file that is loaded: `bin/rails` requires one.
+const PROGRAMS: [&str; 1] = ["Rails::Command.invoke"];
 /// Packages between a call of `require` and the file that it loads.
 const BETWEEN: [&str; 4] = ["rubygems", "bundler", "bootsnap", "zeitwerk"];
 
@@ -75,8 +77,9 @@ fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize
     let file = in_file.last();
     let is_apps = |it: &Function| Origin::of(it) == Origin::App;
     let is_program = |file: &&Function| {
+        let runs = in_file.iter().any(|it| PROGRAMS.contains(&it.name.as_str()));
         let calls = in_file.iter().any(|it| !is_text(it) && (is_apps(file) || is_apps(it)));
-        is_executable(file) || !is_text(file) || calls
+        is_executable(file) || !is_text(file) || calls || runs
     };
     if file.is_some_and(is_program) {
         return None;
@@ -193,6 +196,12 @@ mod tests {
         assert_eq!(loads(app), None);
         assert_eq!(loads(&format!("{ROUGE}; App#hook /app.rb:9")), None);
         assert_eq!(loads("<main> /app.rb:1; App#run /app.rb:2"), None);
+        let rails = "<main> /shop/bin/rails:4; Kernel#require; <top (required)> /g/gems/railties-7.2/lib/rails/commands.rb:18; \
+                     Rails::Command.invoke /g/gems/railties-7.2/lib/rails/command.rb:71";
+        assert_eq!(
+            loads(&format!("{rails}; IRB.start /g/gems/irb-1.13/lib/irb.rb:904; IO#wait_readable")),
+            None
+        );
         let handler = "Kernel#require; <top (required)> /g/gems/a-1.0/a.rb:1";
         let tool = format!("{exe}; RuboCop::CLI#run /g/gems/rubocop-1.3/lib/cli.rb:1; {handler}");
         assert_eq!(loads(&tool).unwrap(), "RuboCop::CLI#run:1 of a");
