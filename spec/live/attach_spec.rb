@@ -155,6 +155,13 @@ RSpec.describe "profiler attach" do
     end
   end
 
+  it "knows no more of a wait that began before than that it lasts at least so long", if: RUBY_VERSION >= "3.3" do
+    plain("Thread.new { Thread.current.name = 'old'; sleep }; sleep") do |pid|
+      threads = JSON.parse(profiler_child("dump", "--attach", "--json", pid.to_s).out).fetch("threads")
+      expect(threads.find { |it| it["name"] == "old" }).to include("state" => "waiting", "at_least" => true)
+    end
+  end
+
   it "gives a forked child a socket of its own" do
     plain("child = nil; Thread.new { sleep 0.05 until File.exist?(ENV['GO']); child = fork { sleep }; File.write(\"\#{ENV['GO']}.child\", child.to_s) }; $stdin.read; " \
           "Process.kill(:KILL, child)") do |pid|

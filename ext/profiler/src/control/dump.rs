@@ -61,6 +61,7 @@ struct Asked {
     id: ThreadId,
     doing: State,
     for_ns: Option<u64>,
+    at_least: bool,
     labels: LabelSetId,
     holds_gvl: bool,
     /// True if the thread waits, without the GVL or for it.
@@ -264,6 +265,7 @@ impl Taking {
                 name: info.name,
                 state: doing.name().into(),
                 for_ns: asked.for_ns.filter(|_| doing == asked.doing),
+                at_least: asked.at_least && doing == asked.doing,
                 has_gvl: if is_known { asked.holds_gvl } else { last_with_gvl == Some(asked.id) },
                 labels: labels.pairs().to_vec(),
                 frames: stack.map_or_else(Vec::new, |it| frames(it, names)),
@@ -297,7 +299,7 @@ impl Taking {
 
 impl Asked {
     fn now(state: &'static ThreadState, now_ns: u64, holder: Option<ThreadId>) -> Self {
-        let (doing, since_ns) = state.walls.doing();
+        let (doing, since_ns, at_least) = state.walls.doing();
         let since_ns = Some(since_ns).filter(|it| *it != 0);
         let id = state.id();
         let waits = !before_3_3::NEEDED && state.walls.is_suspended();
@@ -313,6 +315,7 @@ impl Asked {
             id,
             doing,
             for_ns: since_ns.map(|it| now_ns.saturating_sub(it)),
+            at_least,
             labels: LabelSetId(state.labels.set.load(std::sync::atomic::Ordering::Relaxed)),
             holds_gvl: holder == Some(id) && matches!(doing, State::Running | State::Blocked | State::Gc),
             waits,

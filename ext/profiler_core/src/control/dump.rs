@@ -37,6 +37,8 @@ pub struct DumpedThread {
     pub state: String,
     /// The time that the thread has been in this state, ns. `None` if it is unknown.
     pub for_ns: Option<u64>,
+    /// Whether the thread may have been in this state for longer: it was when the profiler began to look.
+    pub at_least: bool,
     /// Whether the thread is known to hold the GVL.
     pub has_gvl: bool,
     /// The labels of the thread.
@@ -128,6 +130,7 @@ impl DumpedThread {
             _ => "runs",
         };
         match self.for_ns {
+            Some(ns) if self.at_least => format!("{state} for at least {}", duration(ns)),
             Some(ns) => format!("{state} for {}", duration(ns)),
             None => state.to_owned(),
         }
@@ -166,13 +169,14 @@ mod tests {
             frames: vec![frame("String#match?", "<cfunc>", 0), frame("(truncated)", "", 0)],
             ..thread(13, "", "running")
         };
+        let old = DumpedThread { for_ns: Some(20_000_000), at_least: true, ..thread(14, "main", "waiting") };
         let late = DumpedThread { missing: Some("it did not answer".into()), ..thread(11, "late", "gvl") };
         let mut dump = Dump {
             pid: 10,
             ruby: "ruby 3.4.1".into(),
             program: "app.rb".into(),
             notes: vec!["nobody had time".into()],
-            threads: vec![worker, late, hog],
+            threads: vec![old, worker, late, hog],
             ..Dump::default()
         };
         dump.sort();
@@ -191,6 +195,8 @@ thread 11 \"late\": waits for the GVL
 thread 12 \"worker\": waits for 1.25 s [endpoint=users#show]
     Queue#pop (<cfunc>)
     Pool#work (lib/pool.rb:7)
+
+thread 14 \"main\": waits for at least 20.0 ms
 ";
         assert_eq!(dump.text(), text);
         assert!(dump.json().starts_with("{\"pid\":10,"));

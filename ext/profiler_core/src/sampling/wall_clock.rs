@@ -216,14 +216,15 @@ impl WallClock {
     }
 
     /// Returns the state of the thread, and the time since which it has been in that state, ns. The time is 0
-    /// if it is not measured, as for running.
+    /// if it is not measured, as for running. The last part is true if the thread was in that state before the
+    /// measurement started, which is then that time.
     #[must_use]
-    pub fn doing(&self) -> (State, u64) {
+    pub fn doing(&self) -> (State, u64, bool) {
         match (self.gc_since_ns.load(Relaxed), self.gvl_wait_since_ns(), self.suspended_since_ns()) {
-            (0, 0, 0) => (State::Running, 0),
-            (0, 0, since_ns) => (State::Waiting, since_ns),
-            (0, since_ns, _) => (State::Gvl, since_ns),
-            (since_ns, ..) => (State::Gc, since_ns),
+            (0, 0, 0) => (State::Running, 0, false),
+            (0, 0, since_ns) => (State::Waiting, since_ns, since_ns == self.on_since_ns.load(Relaxed)),
+            (0, since_ns, _) => (State::Gvl, since_ns, false),
+            (since_ns, ..) => (State::Gc, since_ns, false),
         }
     }
 

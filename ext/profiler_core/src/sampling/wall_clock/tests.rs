@@ -51,6 +51,19 @@ fn a_block_without_ready_event_was_a_wait() {
 }
 
 #[test]
+fn the_start_of_a_wait_is_known_if_the_wait_was_measured() {
+    let clock = WallClock::new();
+    clock.turn_on(100, 1, false);
+    assert_eq!(clock.doing(), (State::Waiting, 100, true));
+    clock.ready(120);
+    assert_eq!(clock.doing(), (State::Gvl, 120, false));
+    clock.resume(150, 0);
+    assert_eq!(clock.doing(), (State::Running, 0, false));
+    clock.suspend(160);
+    assert_eq!(clock.doing(), (State::Waiting, 160, false));
+}
+
+#[test]
 fn a_tick_tells_who_had_the_gvl_if_it_fell_into_a_wait_for_it() {
     let clock = on(100_000);
     let waited = |since_ns, tick_ns| {
