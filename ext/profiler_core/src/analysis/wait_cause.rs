@@ -188,8 +188,8 @@ impl<'profile> Causes<'profile> {
     }
 
     /// Returns whether threads lacked a CPU for most of the time in which they seem to wait in unknown
-    /// functions or to write, beyond the time in which computing code was held up. A thread that reads waits
-    /// for others, however busy the machine is.
+    /// functions, to write or for the file system, beyond the time in which computing code was held up. A
+    /// thread that reads from an open file or socket may wait for others, however busy the machine is.
     fn explains_delay(&self, sites: &Sites<'_>) -> bool {
         let (mut held_up_ns, mut uncertain_ns): (u64, u64) = (0, 0);
         for sample in &self.profile.samples {
@@ -268,8 +268,19 @@ pub(super) fn is_sampled(profile: &Profile) -> bool {
 fn is_local(name: &str) -> bool {
     const WRITES: [&str; 9] =
         ["write", "print", "puts", "p", "<<", "printf", "putc", "syswrite", "write_nonblock"];
-    name.rsplit_once(['#', '.'])
-        .is_some_and(|(class, method)| WRITES.contains(&method) || matches!(class, "File" | "Dir"))
+    // They take the path of a file. `File.open` is a method of IO.
+    const OF_PATHS: [&str; 8] = [
+        "IO.open",
+        "IO.read",
+        "IO.binread",
+        "IO.readlines",
+        "IO.foreach",
+        "IO.write",
+        "IO.binwrite",
+        "Kernel#open",
+    ];
+    let is_local = |(class, method): (&str, &str)| WRITES.contains(&method) || matches!(class, "File" | "Dir");
+    OF_PATHS.contains(&name) || name.rsplit_once(['#', '.']).is_some_and(is_local)
 }
 
 /// Returns whether this is a C function of a class whose methods compute, apart from those that
@@ -378,6 +389,7 @@ mod tests {
         example.wall(MAIN, State::Waiting, 300, "<main> /app.rb:1");
         example.wall(MAIN, State::Waiting, 200, "<main> /app.rb:1; SQLite3::Statement#step");
         example.wall(MAIN, State::Waiting, 50, "<main> /app.rb:1; IO#write");
+        example.wall(MAIN, State::Waiting, 20, "<main> /app.rb:1; IO.open");
         example.wall(MAIN, State::Waiting, 40, "<main> /app.rb:1; IO#read");
         example.wall(MAIN, State::Waiting, 10, "<main> /app.rb:1; Kernel#sleep");
         example.wall("server", State::Waiting, 5, "(unsampled)");
@@ -393,7 +405,7 @@ mod tests {
         };
         // A wait without a sample is none of a thread that wants to run.
         let held_up = Cause::HeldUp;
-        assert_eq!(causes_at(540), [held_up, held_up, held_up, Cause::Io, Cause::Sleep, Cause::Other]);
-        assert_eq!(causes_at(310), [held_up, Cause::Other, Cause::Io, Cause::Io, Cause::Sleep, Cause::Other]);
+        assert_eq!(causes_at(540), [held_up, held_up, held_up, held_up, Cause::Io, Cause::Sleep, Cause::Other]);
+        assert_eq!(causes_at(310), [held_up, Cause::Other, Cause::Io, Cause::Io, Cause::Io, Cause::Sleep, Cause::Other]);
     }
 }
