@@ -75,7 +75,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
         of: SampleType::Samples,
         share: None,
         place: senders.at.place(),
-        command: "profiler view FILE --in firefox".into(),
+        command: "profiler report FILE --markers".into(),
     })
 }
 
