@@ -44,6 +44,14 @@ describe("the grid of a process", () => {
     assert.equal(map.cells.filter((it) => it > 0).length, 80);
   });
 
+  it("opens the busiest of several periods in a cell, and counts them", () => {
+    const start = Date.UTC(2026, 10, 26, 3);
+    const seconds = [500, 900, 100].map((weight, at) => [start + at * 10_000, start + (at + 1) * 10_000, weight, at] as const);
+    const map = grid(process([...seconds, [start + MINUTE, start + 2 * MINUTE, 7, 3]]), utc);
+    assert.deepEqual([map.cells[0], map.part[0], map.parts[0]], [1500, 1, 3]);
+    assert.deepEqual([map.cells[1], map.part[1], map.parts[1], map.parts[2]], [7, 3, 1, 0]);
+  });
+
   it("is empty without files", () => assert.equal(grid(process([]), utc).rows, 0));
 });
 

@@ -20,6 +20,8 @@ export interface Grid {
   readonly cells: Float64Array;
   /** The part with most of the weight of each cell; -1 for none. */
   readonly part: Int32Array;
+  /** The number of parts in each cell. */
+  readonly parts: Int32Array;
   readonly largest: number;
   readonly total: number;
 }
@@ -39,9 +41,12 @@ export function grid({ cells: files }: PeriodProcess, local: (ms: number) => num
   const cells = new Float64Array(rows * columns).fill(-1);
   const part = new Int32Array(rows * columns).fill(-1);
   const most = new Float64Array(rows * columns);
+  const parts = new Int32Array(rows * columns);
+  const latest = new Int32Array(rows * columns).fill(-1); // files are in the order of their parts
   const add = (cell: number, weight: number, of: number) => {
     if (!(cell >= 0 && cell < cells.length)) return;
     cells[cell] = Math.max(0, cells[cell]!) + weight;
+    if (latest[cell] !== of) [parts[cell], latest[cell]] = [parts[cell]! + 1, of];
     if (part[cell]! < 0 || weight > most[cell]!) [part[cell], most[cell]] = [of, weight];
   };
   for (const [from, to, weight, of] of files) {
@@ -65,6 +70,7 @@ export function grid({ cells: files }: PeriodProcess, local: (ms: number) => num
     columns,
     cells,
     part,
+    parts,
     largest: cells.reduce((one, other) => Math.max(one, other), 0),
     total: files.reduce((sum, it) => sum + it[2], 0),
   };

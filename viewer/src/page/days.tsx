@@ -118,7 +118,9 @@ function ProcessMap({ process, index, marked, choose, factsOf, modelOf }: MapPro
   const text = (cell: number): TipText => {
     const tip = cellText(index, map, cell);
     if (lead.part !== map.part[cell]) return tip;
-    return { ...tip, rows: [...tip.rows, ...lead.rows], ...(lead.text === "" ? {} : { place: lead.text }) };
+    const parts = map.parts[cell]!;
+    const place = parts > 1 ? `the busiest of ${parts} periods: ${lead.text}` : lead.text;
+    return { ...tip, rows: [...tip.rows, ...lead.rows], ...(lead.text === "" ? {} : { place }) };
   };
   const keyed = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -map.columns, ArrowDown: map.columns };

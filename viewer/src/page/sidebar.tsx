@@ -66,16 +66,18 @@ function Notes({ notes }: { notes: readonly Finding[] }) {
   );
 }
 
-/** Says what the shares are of, where loading is left out of them. */
+/** Says what the shares are of: they leave out some of the wall clock time. */
 function Base({ findings }: { findings: readonly Finding[] }) {
   const { types } = useApp().model.profile;
   const isLeftOut = findings.some((it) => it.kind === "loading" && it.share === null);
   const first = findings.find((it) => it.share !== null && it.share > 0);
   const type = types.find((it) => it.name === first?.type);
-  if (!isLeftOut || !first || !type) return null;
+  if (!first || !type || (!isLeftOut && type.name !== "wall")) return null;
+  const isDelayLeftOut = findings.some((it) => it.text.includes("left out of the percentages"));
+  const without = [...(isLeftOut ? ["loading"] : []), ...(type.name === "wall" ? ["idle waits"] : []), ...(isDelayLeftOut ? ["waits for a CPU"] : [])];
   return (
     <p class="muted base">
-      Shares are of the {amount(type, Math.round(first.weight / first.share!))} of {typeWord(type.name)} without loading.
+      Shares are of the {amount(type, Math.round(first.weight / first.share!))} of {typeWord(type.name)} without {without.join(", ").replace(/, ([^,]*)$/, " and $1")}.
     </p>
   );
 }
@@ -192,10 +194,11 @@ function FindingCard({ finding }: { finding: Finding }) {
 /** Copies the command that shows more, and opens the line in the editor where one is known. */
 function FindingActions({ finding }: { finding: Finding }) {
   const { model, say } = useApp();
+  const command = finding.command.replace("FILE", ownFile());
   const editor = editorLink(model.facts.editor, finding.path, finding.line);
   return (
     <p class="actions">
-      <button class="link" title={clean(finding.command)} aria-label={`Copy command: ${clean(finding.text)}`} onClick={() => void copy(finding.command).then((done) => say(done ? "Copied the command." : "The browser did not allow it."))}>
+      <button class="link" title={clean(command)} aria-label={`Copy command: ${clean(finding.text)}`} onClick={() => void copy(command).then((done) => say(done ? "Copied the command." : "The browser did not allow it."))}>
         Copy command
       </button>
       {editor && (
@@ -205,6 +208,13 @@ function FindingActions({ finding }: { finding: Finding }) {
       )}
     </p>
   );
+}
+
+/** Returns the file of this page, quoted for a shell, if it is a file: the command line reads pages, too. A page of many profiles has no command. */
+function ownFile(): string {
+  if (location.protocol !== "file:" || document.querySelector("#profile-1")) return "FILE";
+  const path = decodeURIComponent(location.pathname);
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Scrolls to the view, which is below the findings on a small screen. */
