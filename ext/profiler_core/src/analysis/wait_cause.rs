@@ -279,7 +279,8 @@ fn is_local(name: &str) -> bool {
         "IO.binwrite",
         "Kernel#open",
     ];
-    let is_local = |(class, method): (&str, &str)| WRITES.contains(&method) || matches!(class, "File" | "Dir");
+    let is_local =
+        |(class, method): (&str, &str)| WRITES.contains(&method) || matches!(class, "File" | "Dir");
     OF_PATHS.contains(&name) || name.rsplit_once(['#', '.']).is_some_and(is_local)
 }
 
@@ -405,7 +406,13 @@ mod tests {
         };
         // A wait without a sample is none of a thread that wants to run.
         let held_up = Cause::HeldUp;
-        assert_eq!(causes_at(540), [held_up, held_up, held_up, held_up, Cause::Io, Cause::Sleep, Cause::Other]);
-        assert_eq!(causes_at(310), [held_up, Cause::Other, Cause::Io, Cause::Io, Cause::Io, Cause::Sleep, Cause::Other]);
+        assert_eq!(
+            causes_at(540),
+            [held_up, held_up, held_up, held_up, Cause::Io, Cause::Sleep, Cause::Other]
+        );
+        assert_eq!(
+            causes_at(310),
+            [held_up, Cause::Other, Cause::Io, Cause::Io, Cause::Io, Cause::Sleep, Cause::Other]
+        );
     }
 }
