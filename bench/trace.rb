@@ -2,8 +2,9 @@
 
 # Measures the CPU time that a trace adds to a call of an empty method, beside a TracePoint whose block does nothing, and what the
 # call takes when the trace is over. Then what `calls: true` adds to the calls that run inside of the traced one, to all others, and
-# to those that come after it. Contenders take turns in one process; each figure is that of the fastest turn, as other
-# processes can only make a call slower. BENCH_PAIRS is the number of turns.
+# to those that come after it. At last what code that only computes takes before, during and after a trace, which with a JIT
+# (RUBYOPT=--yjit) says whether it is compiled. Contenders take turns in one process; each figure is that of the fastest turn, as
+# other processes can only make a call slower. BENCH_PAIRS is the number of turns.
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 require "fileutils"
 require "profiler"
@@ -29,6 +30,21 @@ module Bench
         id
       end
     end
+
+    # Code that only computes. `idle` is never called.
+    class Work
+      DEPTH = 18
+      CALLS = 8_361
+
+      def fibonacci(number) = number < 2 ? number : fibonacci(number - 1) + fibonacci(number - 2)
+
+      def idle = nil
+    end
+
+    KINDS = {
+      "the method itself" => [Work.instance_method(:fibonacci), {}], "another method" => [Work.instance_method(:idle), {}],
+      "a C function" => ["Array#sort", {}], "another method, `calls: true`" => [Work.instance_method(:idle), { calls: true }]
+    }.freeze
 
     module_function
 
@@ -80,6 +96,35 @@ module Bench
       ["ns of CPU that a trace with `calls: true` adds to another call, of #{plain.round(1)} ns, and the ratio of both", "", "| | ns | ratio |", "| --- | --- | --- |", *rows]
     end
 
+    # The ns of CPU time of one call of `fibonacci`.
+    def work(of = Work.new)
+      Array.new(TURNS) do
+        before = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+        of.fibonacci(Work::DEPTH)
+        (Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) - before).fdiv(Work::CALLS)
+      end.min
+    end
+
+    # Before, during and after a trace, in a process of its own: Ruby does not undo what it does for some hooks.
+    def beside(method, options)
+      IO.popen("-") do |child|
+        next Marshal.load(child) if child # rubocop:disable Security/MarshalLoad -- of our own process
+
+        Profiler.trace(Work.instance_method(:idle)) { nil } # loads the code
+        during = nil
+        before = work
+        Profiler.trace(method, max_overhead: 1, **options) { during = work }
+        $stdout.write(Marshal.dump([before, during, work]))
+        $stdout.flush
+        exit!(0)
+      end
+    end
+
+    def work_report
+      rows = KINDS.map { |name, (method, options)| "| #{name} | #{beside(method, options).map { |ns| ns.round(1) }.join(" | ")} |" }
+      ["ns of CPU of a call of a method that only computes, #{RUBY_DESCRIPTION}", "", "| traced is | before | during | after |", "| --- | --- | --- | --- |", *rows]
+    end
+
     def report
       best = Hash.new(Float::INFINITY)
       TURNS.times { contenders.to_a.shuffle.each { |name, run| best[name] = [best[name], run.call].min } }
@@ -92,7 +137,8 @@ module Bench
 end
 
 if $PROGRAM_NAME == __FILE__
-  report = "#{[*Bench::Trace.report, "", *Bench::Trace.calls_report].join("\n")}\n"
+  others = Bench::Trace.work_report # first, as the other reports leave their hooks' places in the code
+  report = "#{[*Bench::Trace.report, "", *Bench::Trace.calls_report, "", *others].join("\n")}\n"
   directory = File.expand_path("../tmp/bench", __dir__)
   FileUtils.mkdir_p(directory)
   File.write(File.join(directory, "trace.md"), report)
