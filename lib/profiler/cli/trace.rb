@@ -28,12 +28,16 @@ module Profiler
         profiler trace --show @state,result --when '@total > 1000' 4711 'Order#save'
 
         It traces until the process ends, or you press Ctrl-C. All other code of the process runs as before, except for a C
-        function such as IO#write: then each call of any C function takes about 0.05 us longer. profiler ps lists the processes.
+        function such as IO#write: then each call of any C function, and each operator such as +, takes about 0.1 us longer.
+        profiler ps lists the processes.
 
         A * stands for any characters: each such method that the class itself defines is traced, and has a line of its own in the
         result. --max-overhead applies to all of them together, and --limit to each.
 
         With --calls, a hook runs at each call and return in the process, which slows all of it down. --max-overhead limits that.
+
+        After a trace of a C function, or one with --calls, code that only computes takes about twice as long as before, until the process
+        ends. YJIT does not compile it again. Restart the process if that matters.
 
         With --args, --return, --show, --lines, --save or --when, it also prints a line for each call, at most 100 a second. Values are shown
         as their classes and sizes, unless --show names them.
