@@ -174,7 +174,8 @@ module Profiler
       calls, raises = @tracer._tracepoints
       # The VM calls the newest hook first, and the one for what runs inside is to come before that of a C function.
       everywhere = [(calls if @target.c_function), (@tracer._count_inside if inside)].compact
-      enable_everywhere(everywhere) if everywhere.any?
+      @is_everywhere = everywhere.any?
+      enable_everywhere(everywhere) if @is_everywhere
       @tracer._begin
       raises.enable
       @log&.enable
@@ -231,6 +232,18 @@ module Profiler
     def log(most = 1_000) = @log ? @log.take(most) : []
 
     # @api private
+    # Returns what the process pays after the trace. Ruby changes the code of all methods for a hook on all of them, and never changes
+    # it back.
+    #
+    # @return [String, nil] nil if only the code of the method was changed
+    def aftermath
+      return unless @is_everywhere
+
+      compiled = defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled?
+      "until the process ends, code with operators takes about twice as long, because Ruby does not undo a hook on all code" \
+        "#{", and YJIT compiles nothing again" if compiled}"
+    end
+
     # @return [Array<String>] names that must be labels, as the method has no such argument
     def labels = @log ? @log.labels : []
 

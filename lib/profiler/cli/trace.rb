@@ -162,6 +162,7 @@ module Profiler
         if asked != owner
           CLI.complain("#{Control::Client.harmless("the method is defined in #{owner}, so calls on classes other than #{asked} count too")} (--when \"self == '#{asked}'\" prints those on #{asked})")
         end
+        CLI.complain(Control::Client.harmless(begun["aftermath"])) if begun["aftermath"].is_a?(String)
         labels = Array(begun["labels"]).grep(String)
         return if labels.empty?
 

@@ -24,7 +24,7 @@ module Profiler
       #
       # @param request [Hash] +method+, and any of the options of {Profiler.trace}; +json+, +callgrind+, +columns+ and +rows+ are for {#farewell}
       # @param connection [Integer]
-      # @return [Hash] the number of the trace, the name of the method, and the labels that its options name
+      # @return [Hash] the number of the trace, the name of the method, the labels that its options name, and {MethodTrace#aftermath}
       # @raise [ArgumentError, Error]
       def begin(request, connection)
         raise ArgumentError, "#{MAX_TRACES} methods are traced already, which is the most" if @running.size >= MAX_TRACES
@@ -35,7 +35,7 @@ module Profiler
         options = { limit: request[:limit], max_overhead: request.fetch(:max_overhead, MethodTrace::MAX_OVERHEAD), calls: request.fetch(:calls, false) }
         trace = MethodTrace.begin(method, **options, **request.slice(*MethodTrace::Log::DEFAULTS.keys))
         @running[@last += 1] = Running.new(trace, connection, request.slice(:json, :callgrind, :columns, :rows))
-        { trace: @last, name: trace.name, labels: trace.labels }
+        { trace: @last, name: trace.name, labels: trace.labels, aftermath: trace.aftermath }
       end
 
       # @return [Hash] whether the trace still runs, its number of calls, and if requested +lines+ of its log

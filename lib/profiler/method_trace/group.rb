@@ -81,6 +81,9 @@ module Profiler
       # @return [Array<String>] names that are an argument of none of the methods
       def labels = @traces.map(&:labels).inject(:&)
 
+      # @return [nil] as for {MethodTrace#aftermath}: only methods in Ruby are traced together
+      def aftermath = nil
+
       # Returns what each trace knows: +methods+ has the {MethodTrace#to_h} of each without its +log+, which they share, and
       # +left_out+ is the number of methods that cannot be traced.
       #
