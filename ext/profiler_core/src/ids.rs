@@ -142,6 +142,12 @@ id! {
     SpanIndex
 }
 
+impl ThreadId {
+    /// Represents all threads that are not registered, in records of memory: those that are not Ruby's, and those of
+    /// other Ractors.
+    pub const OTHERS: Self = Self(u32::MAX - 2);
+}
+
 impl LabelSetId {
     /// No labels.
     pub const NONE: Self = Self(0);

@@ -28,5 +28,10 @@ pub(crate) mod handler;
 pub(crate) mod header;
 pub(crate) mod hook_loss;
 mod interrupted;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+pub(crate) mod malloc;
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
+#[path = "malloc_elsewhere.rs"]
+pub(crate) mod malloc;
 pub(crate) mod wait;
 pub(crate) mod walk;

@@ -176,6 +176,7 @@ impl Config {
             return Ok(());
         };
         let (what, in_windows) = match (measures.heap, measures.objects(), windows) {
+            _ if measures.native => ("memory is sampled", false),
             (true, ..) => ("live objects are tracked", false),
             (_, true, false) => ("objects are sampled all the time", true),
             _ => return Ok(()),

@@ -7,6 +7,7 @@ use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::Measures;
 
 use crate::before_3_3;
+use crate::capture::malloc;
 use crate::errors::{Fault, Piece};
 use crate::options::integer::integer;
 use crate::options::keywords::either;
@@ -18,13 +19,16 @@ const DEFAULT_EVERY: i64 = 1_000;
 /// The range begins above the size of the largest slot.
 const EVERY_BYTES: RangeInclusive<i64> = 1_024..=1 << 30;
 
+/// The mean number of bytes between the samples of `:native`.
+const DEFAULT_NATIVE_BYTES: u64 = 64 << 10;
+
 /// The modes that can be requested.
-const MODES: [&str; 4] = ["cpu", "wall", "allocations", "heap"];
+const MODES: [&str; 5] = ["cpu", "wall", "allocations", "heap", "native"];
 
 /// Returns the names of a session's measures, as `mode:` spells them.
 pub(crate) fn modes(measures: Measures) -> Vec<String> {
-    let Measures { cpu, wall, allocations, heap, runnable: _ } = measures;
-    let on = MODES.into_iter().zip([cpu, wall, allocations, heap]).filter(|(_, on)| *on);
+    let Measures { cpu, wall, allocations, heap, native, runnable: _ } = measures;
+    let on = MODES.into_iter().zip([cpu, wall, allocations, heap, native]).filter(|(_, on)| *on);
     on.map(|(name, _)| name.to_owned()).collect()
 }
 
@@ -35,6 +39,7 @@ fn with(measures: Measures, mode: Value) -> Option<Measures> {
         "wall" => Measures { wall: true, ..measures },
         "allocations" | "object" => Measures { allocations: true, ..measures },
         "heap" | "retained" => Measures { heap: true, ..measures },
+        "native" => Measures { native: true, ..measures },
         _ => return None,
     })
 }
@@ -51,14 +56,21 @@ pub(super) fn measures(ruby: &Ruby, value: Option<Value>) -> Result<Measures, Er
     };
     let why_not = |why: &str, allowed: &[&'static str]| Err(unmeasurable(ruby, value, why, allowed));
     if let Some(why) = measures.wall.then(|| wall::no_hooks(ruby)).flatten() {
-        return why_not(why, &["cpu", "allocations", "heap"]);
+        return why_not(why, &["cpu", "allocations", "heap", "native"]);
     }
     if let Some(why) = if measures.objects() { no_objects(ruby)? } else { None } {
-        return why_not(why, &["cpu", "wall"]);
+        return why_not(why, &["cpu", "wall", "native"]);
+    }
+    if measures.native && measures.objects() {
+        let why = "bytes of objects and bytes from malloc have the same types, so :native needs a profile of its own";
+        return why_not(why, &["cpu", "wall", "native"]);
+    }
+    if let Some(why) = if measures.native { malloc::redirected::refusal() } else { None } {
+        return why_not(&why, &["cpu", "wall", "allocations", "heap"]);
     }
     if measures.heap && !vm::events::GLOBAL_FREES && vm::process::has_ractors(ruby)? {
         let why = "there are Ractors, and a Ractor that collects garbage does not report what it frees";
-        return why_not(why, &["cpu", "wall", "allocations"]);
+        return why_not(why, &["cpu", "wall", "allocations", "native"]);
     }
     Ok(Measures { runnable: measures.wall && !before_3_3::NEEDED, ..measures })
 }
@@ -87,6 +99,11 @@ pub(super) fn every(
     bytes: Option<Value>,
 ) -> Result<Window, Error> {
     let named = [("every", objects), ("every_bytes", bytes)];
+    if measures.native {
+        only_with(ruby, [("every", objects)], "objects, which need ", ["allocations", "heap"])?;
+        let bytes = integer(ruby, "every_bytes", bytes, &EVERY_BYTES)?;
+        return Ok(Window::Bytes(bytes.map_or(DEFAULT_NATIVE_BYTES, |it| it as u64)));
+    }
     if !measures.objects() {
         only_with(ruby, named, "objects, which need ", ["allocations", "heap"])?;
         return Ok(Window::Objects(0));

@@ -50,7 +50,8 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // SAFETY: the GVL is held.
     unsafe { install_once() };
     // Hooks come first: a thread that starts while Ruby lists its threads then registers itself.
-    let seen = thread_hooks::prepare_threads(ruby, config.spec.measures.timed());
+    let seen =
+        thread_hooks::prepare_threads(ruby, config.spec.measures.timed() || config.spec.measures.native);
     gc::hook(config.spec.measures);
     wait::hook(config.spec.measures);
     let numbered = config.spec.fibers.then(labels::number_fibers);
@@ -248,6 +249,7 @@ impl Sampler {
             return Err(Refusal::NoTimer(errno));
         }
         self.apply_object_demand();
+        self.apply_memory_demand();
         Ok(id)
     }
 

@@ -29,7 +29,7 @@ use profiler_core::pipeline::hub::ForkGuard;
 use profiler_core::record::WallTimes;
 use profiler_core::session::state::ThreadReading;
 
-use crate::capture::{allocation, wait, walk};
+use crate::capture::{allocation, malloc, wait, walk};
 use crate::engine::{perf, setitimer, ticker};
 use crate::sampler::state::{lock, Sampler};
 use crate::shared::CAPTURE;
@@ -72,6 +72,7 @@ pub(crate) fn install() {
 
 unsafe extern "C" fn before() {
     let sampler = lock();
+    malloc::redirected::before_fork();
     let drain = CAPTURE.hub().map(|hub| hub.before_fork());
     let held = Held { sampler, drain, me: threads::find_native(), native_id: native_thread::native_id() };
     // SAFETY: only the forking thread is here.
@@ -81,6 +82,7 @@ unsafe extern "C" fn before() {
 unsafe extern "C" fn in_parent() {
     // SAFETY: only the forking thread is here.
     let held = unsafe { (*FORKING.0.get()).take() };
+    malloc::redirected::after_fork();
     // The locks are released only now that the slot is empty: another thread may be waiting to fork.
     drop(held);
 }
@@ -91,6 +93,8 @@ unsafe extern "C" fn in_child() {
     CAPTURE.enabled.store(false, Ordering::Release);
     walk::free_all();
     native_thread::forget_native_id();
+    malloc::redirected::after_fork();
+    malloc::start_over();
     // SAFETY: only the forking thread is here.
     let Some(mut held) = (unsafe { (*FORKING.0.get()).take() }) else { return };
     let before = held.me.map(ThreadState::id);

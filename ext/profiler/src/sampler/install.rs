@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use profiler_core::pipeline::hub::Hub;
 
-use crate::capture::{allocation, block, handler, hook_loss};
+use crate::capture::{allocation, block, handler, hook_loss, malloc};
 use crate::engine::round;
 use crate::sampler::reconcile::stop_ticks;
 use crate::sampler::{fork, keepers, mark, running, tables, thread_hooks};
@@ -61,4 +61,5 @@ unsafe extern "C" fn end(_data: *mut c_void) {
     stop_ticks();
     round::wait_for_end(); // triggers jobs
     allocation::end();
+    malloc::redirected::end();
 }

@@ -14,7 +14,7 @@ use profiler_core::pipeline::SessionId;
 use profiler_core::ticking::plan::Plan;
 
 use crate::before_3_3;
-use crate::capture::{allocation, gc, wait};
+use crate::capture::{allocation, gc, malloc, wait};
 use crate::engine::setitimer;
 use crate::labels;
 use crate::sampler::collection::Collection;
@@ -52,6 +52,7 @@ impl Sampler {
                 governor::govern();
                 read_first_cpu_waits();
                 give_up_if_taken();
+                malloc::redirected::look_for_new();
                 next_pause
             };
             let work = || worker.work(hub, &Registry, &housekeeping);
@@ -98,6 +99,17 @@ impl Sampler {
         });
     }
 
+    /// Applies the demand of all sessions for samples of memory. The finest one gives its rate to all, as each
+    /// sample carries its weight.
+    pub(super) fn apply_memory_demand(&self) {
+        let sampling = || self.ticks.iter().filter(|it| it.measures.native);
+        let rates = sampling().filter(|it| !it.paused).map(|it| it.every.size());
+        malloc::redirected::apply(malloc::redirected::Demand {
+            every_bytes: rates.min().unwrap_or(0),
+            tracks: sampling().next().is_some(),
+        });
+    }
+
     /// Returns the plan of the timers that the sessions need now.
     pub(super) fn plan(&self) -> Plan<'_> {
         let running = self.ticks.iter().filter(|it| !it.paused);
@@ -117,6 +129,7 @@ impl Sampler {
     /// Adjusts timers, hooks and collector to the needs of the present sessions.
     pub(super) fn reconcile(&mut self) {
         self.apply_object_demand();
+        self.apply_memory_demand();
         if self.ticks.is_empty() && self.starting == 0 {
             self.regovern();
             stop_ticks();

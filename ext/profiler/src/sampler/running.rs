@@ -10,7 +10,7 @@ use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{LabelSet, Thread};
 use profiler_core::session::state::ThreadReading;
 
-use crate::capture::{allocation, wait};
+use crate::capture::{allocation, malloc, wait};
 use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
@@ -45,13 +45,19 @@ impl TickRequest {
         }
     }
 
-    /// Flushes the objects that were allocated up to here, and notes which of them are live.
+    /// Flushes the objects and blocks that were allocated up to here, and notes which of them are live.
     pub(super) fn record_live_objects(&mut self, hub: &Hub) {
         allocation::flush();
         if self.measures.heap && self.no_objects.is_none() {
             let (live, refused) = allocation::live_objects();
             self.untracked = refused;
             hub.note_live(self.id, &Registry, &live, vm::allocations::collections());
+        }
+        if self.measures.native {
+            malloc::send_lost(hub);
+            let (live, refused) = malloc::live_blocks();
+            self.untracked = refused;
+            hub.note_live(self.id, &Registry, &live, 0);
         }
     }
 }

@@ -6,6 +6,7 @@ use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Requests, Stats};
 use profiler_core::result::taken::{Take, Taken, Unresolved};
 
+use crate::capture::malloc;
 use crate::naming::turns::Pace;
 use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::CpuWaits;
@@ -98,6 +99,8 @@ pub(crate) struct Facts {
     pub(crate) given_up: Option<&'static str>,
     pub(crate) no_objects: Option<&'static str>,
     pub(crate) untracked: u64,
+    /// The numbers of libraries in which malloc was seen, and could not be seen, if memory was sampled.
+    pub(crate) malloc_seen: Option<(u64, u64)>,
     /// The number of label sets that were not kept apart.
     pub(crate) labels_refused: u64,
     /// The longest interval in nanoseconds at which the session has ticked.
@@ -126,6 +129,7 @@ impl Facts {
             given_up: ticks.given_up,
             no_objects: ticks.no_objects,
             untracked: ticks.untracked,
+            malloc_seen: ticks.measures.native.then(malloc::redirected::seen),
             labels_refused: end.labels_refused.saturating_sub(start.labels_refused),
             widest_ns: collection.widest_ns,
             markers: collection.markers.clone(),

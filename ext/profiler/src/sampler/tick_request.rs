@@ -74,7 +74,7 @@ impl TickRequest {
 
     /// Returns whether the collections get samples: those of a session that only watches do not.
     pub(super) fn has_samples(&self) -> bool {
-        self.has_ticks() || self.measures.objects()
+        self.has_ticks() || self.measures.objects() || self.measures.native
     }
 
     /// Returns whether objects are sampled while the ticks are not paused.

@@ -24,6 +24,8 @@ use darwin as system;
 #[cfg(target_os = "linux")]
 use linux as system;
 
+#[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+pub(crate) use linux::got;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) use linux::tracee;
 #[cfg(target_os = "linux")]

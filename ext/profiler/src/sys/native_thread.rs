@@ -14,6 +14,25 @@ pub(crate) fn pthread_self() -> usize {
     unsafe { ::libc::pthread_self() as usize }
 }
 
+/// Returns an address that no other live thread has.
+///
+/// # Signal safety
+/// A read of the register that points to the thread, not even a call.
+#[inline(always)]
+pub(crate) fn thread_pointer() -> usize {
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    {
+        let pointer: usize;
+        // SAFETY: the first word at the register is its own address, by the ABI of x86-64.
+        unsafe {
+            ::core::arch::asm!("mov {}, fs:0", out(reg) pointer, options(pure, readonly, nostack, preserves_flags));
+        }
+        pointer
+    }
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    pthread_self()
+}
+
 /// Lets another thread run.
 pub(crate) fn yield_now() {
     // SAFETY: takes no argument and cannot fail.

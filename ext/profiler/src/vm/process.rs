@@ -145,3 +145,8 @@ fn constant(_gvl: &Ruby, path: &[&CStr]) -> Option<Value> {
         path.iter().try_fold(rb_sys::rb_cObject, inside).map(|it| Value::from_raw(it))
     }
 }
+
+/// Returns an address in the library that Ruby is in.
+pub(crate) fn code_of_ruby() -> usize {
+    rb_sys::rb_gc_start as *const () as usize
+}

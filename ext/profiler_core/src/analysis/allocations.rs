@@ -11,16 +11,24 @@ use crate::profile::{Profile, SampleType};
 
 /// The label with the class of the objects.
 pub const CLASS: &str = "class";
+/// The label with the library that allocated memory.
+pub const LIBRARY: &str = "library";
 
 /// The objects that one function allocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocations<'profile> {
     /// The number of objects.
     pub objects: u64,
-    /// The class with the most weight among them; the first by name if two weigh the same.
+    /// The class, or the library, with the most weight among them; the first by name if two weigh the same.
     pub class: &'profile str,
     /// The number of classes.
     pub classes: usize,
+}
+
+/// Returns whether the profile has memory from malloc in place of objects.
+#[must_use]
+pub fn is_of_memory(profile: &Profile) -> bool {
+    profile.meta.modes.iter().any(|it| it == "native")
 }
 
 /// Returns the allocations of every function that has any. `of` is the sample type being shown: it decides
@@ -33,7 +41,7 @@ pub fn allocations(profile: &Profile, of: SampleType) -> HashMap<FunctionId, All
     for sample in &profile.samples {
         let number = sample.weights.get(objects);
         let Some(leaf) = profile.frames_of(sample.stack).next().filter(|_| number > 0) else { continue };
-        let class = sample.label(CLASS).unwrap_or_default();
+        let class = sample.label(CLASS).or_else(|| sample.label(LIBRARY)).unwrap_or_default();
         let sums = functions.entry(leaf.function).or_default().entry(class).or_default();
         sums.0 = sums.0.saturating_add(sample.weights.get(of));
         sums.1 = sums.1.saturating_add(number);

@@ -1,5 +1,6 @@
 //! The quality of the data in sentences: how far the numbers can be trusted. The same in all outputs.
 
+use crate::analysis::allocations::is_of_memory;
 use crate::analysis::overhead::Overhead;
 use crate::format::too_short;
 use crate::profile::{Note, Profile, SampleType};
@@ -60,7 +61,8 @@ pub(super) fn objects(profile: &Profile) -> Option<String> {
             _ if !profile.sample_types.contains(&SampleType::InuseObjects) => String::new(),
             live => format!("; {} live at the end", count(live)),
         };
-        format!("{} allocated{counted}{sampled}{live}", count(allocated))
+        let what = if is_of_memory(profile) { " blocks from malloc" } else { "" };
+        format!("{}{what} allocated{counted}{sampled}{live}", count(allocated))
     })
 }
 

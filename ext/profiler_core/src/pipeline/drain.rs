@@ -19,6 +19,7 @@ use crate::session::key::Key;
 use crate::session::labels::LabelSets;
 use crate::session::state::SessionState;
 use crate::tables::generations::Generations;
+use crate::tables::libraries::Libraries;
 
 /// The number of records drained before the lock is released in between.
 pub const BATCH: usize = 64;
@@ -187,9 +188,10 @@ impl Drain {
                     let mut place = key.stack;
                     if let Detail::Allocated(class) | Detail::Live(class, _) = key.detail {
                         new.note_class(class);
-                        // Code keeps alive the objects that the VM made for it, so the place of their
-                        // allocation would keep the code alive for ever.
-                        place = place.filter(|_| class.handle().is_some());
+                        // Code keeps alive the objects that the VM made for it, and their memory, so the place
+                        // of their allocation would keep the code alive for ever.
+                        let of_others = class.library_number().is_some_and(|it| it != Libraries::RUBY);
+                        place = place.filter(|_| class.handle().is_some() || of_others);
                     }
                     let stack = place.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it).0));
                     Key { stack, ..*key }

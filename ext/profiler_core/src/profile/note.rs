@@ -26,6 +26,11 @@ pub enum Note {
     LiveObjectsUntracked {
         objects: u64,
     },
+    /// The numbers of libraries in which calls of malloc were seen, and in which they could not be seen.
+    MallocSeen {
+        libraries: u64,
+        refused: u64,
+    },
     /// The longest interval that the governor chose, ns.
     IntervalWidened {
         ns: u64,
@@ -105,6 +110,14 @@ impl Note {
             Self::ObjectsEnded { why } => format!("objects were not sampled to the end: {why}"),
             Self::LiveObjectsUntracked { objects } => {
                 format!("too many live objects: {objects} sampled ones are counted as allocated only")
+            }
+            Self::MallocSeen { libraries, refused } => {
+                let why = "; the system did not let us change the tables of the others";
+                format!(
+                    "calls of malloc were seen from {libraries} of {} libraries{}",
+                    libraries + refused,
+                    if *refused > 0 { why } else { "" }
+                )
             }
             Self::IntervalWidened { ns } => {
                 format!("its ticks were up to {} apart, to stay within max_overhead", duration(*ns))
@@ -198,6 +211,13 @@ impl Note {
         match (&mut *self, other) {
             (Self::IntervalWidened { ns }, Self::IntervalWidened { ns: theirs }) => {
                 *ns = (*ns).max(*theirs);
+                true
+            }
+            (
+                Self::MallocSeen { libraries, refused },
+                Self::MallocSeen { libraries: their_libraries, refused: their_refused },
+            ) => {
+                (*libraries, *refused) = ((*libraries).max(*their_libraries), (*refused).max(*their_refused));
                 true
             }
             (Self::LiveObjectsUntracked { objects: sum }, Self::LiveObjectsUntracked { objects: more })

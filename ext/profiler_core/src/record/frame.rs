@@ -67,11 +67,20 @@ pub enum Synthetic {
     Nobody = 40,
     /// The leaf side of a stack that arrived when there were already too many different stacks.
     Other = 48,
+    /// C code on a thread that is not Ruby's.
+    NoRuby = 56,
 }
 
 impl Synthetic {
-    const ALL: [Self; 6] =
-        [Self::Truncated, Self::Gc, Self::Unsampled, Self::ThreadStart, Self::Nobody, Self::Other];
+    const ALL: [Self; 7] = [
+        Self::Truncated,
+        Self::Gc,
+        Self::Unsampled,
+        Self::ThreadStart,
+        Self::Nobody,
+        Self::Other,
+        Self::NoRuby,
+    ];
 
     /// Returns the synthetic frame that `handle` stands for, if any.
     #[must_use]
@@ -89,6 +98,7 @@ impl Synthetic {
             Self::ThreadStart => "(thread start)",
             Self::Nobody => "(nobody)",
             Self::Other => "(other)",
+            Self::NoRuby => "(no Ruby code)",
         }
     }
 

@@ -53,6 +53,9 @@ pub enum Kind {
     WaitExtension,
     /// The thread has allocated objects. If there are no frames, none of the objects was sampled.
     Allocation(Allocation),
+    /// The thread has allocated a block of memory from malloc. The class is the library that called malloc. If
+    /// there are no frames, the blocks were not sampled.
+    Malloc(Allocation),
     /// The stack of the thread for one dump. No session takes it.
     Dump {
         /// The number of the dump.
@@ -62,7 +65,7 @@ pub enum Kind {
     },
 }
 
-/// Objects allocated at one place, with the class of the sampled ones.
+/// Objects or blocks allocated at one place, with the class of the sampled ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
     /// The class of the objects.
@@ -132,8 +135,10 @@ impl Kind {
 
     /// Returns whether the record is a sample of its thread's time and is counted as one.
     pub(crate) fn is_sample(self) -> bool {
-        let is_other =
-            |it| matches!(it, Kind::GvlFree | Kind::Holder { .. } | Kind::Allocation(_) | Kind::Dump { .. });
+        let is_other = |it| {
+            let allocates = matches!(it, Kind::Allocation(_) | Kind::Malloc(_));
+            allocates || matches!(it, Kind::GvlFree | Kind::Holder { .. } | Kind::Dump { .. })
+        };
         self.has_stack() && !is_other(self)
     }
 
@@ -150,6 +155,7 @@ impl Kind {
             Kind::GvlFree => (4, ExtraWords::Nothing),
             Kind::WaitExtension => (5, ExtraWords::Nothing),
             Kind::Allocation(it) => (6, ExtraWords::Five(it.words())),
+            Kind::Malloc(it) => (11, ExtraWords::Five(it.words())),
             Kind::GvlWait { since_ns } => (7, ExtraWords::One(since_ns)),
             Kind::Holder { in_gc, since_tick_ns } => {
                 (8, ExtraWords::One(since_tick_ns << 1 | u64::from(in_gc)))
@@ -180,7 +186,14 @@ impl Kind {
             })?,
             4 => Kind::GvlFree,
             5 => Kind::WaitExtension,
-            6 => Kind::Allocation(Allocation::from_words([more()?, more()?, more()?, more()?, more()?])),
+            6 | 11 => {
+                let it = Allocation::from_words([more()?, more()?, more()?, more()?, more()?]);
+                if bits == 6 {
+                    Kind::Allocation(it)
+                } else {
+                    Kind::Malloc(it)
+                }
+            }
             7 => Kind::GvlWait { since_ns: more()? },
             8 => more().map(|word| Kind::Holder { in_gc: word & 1 == 1, since_tick_ns: word >> 1 })?,
             10 => more().map(|word| Kind::Block { whole_us: word as u32, seen_us: (word >> 32) as u32 })?,

@@ -17,12 +17,13 @@ use crate::session::key::{Key, RowSums};
 use crate::session::labels::{MAX_OTHERS, MAX_SETS};
 use crate::session::spans::Spans;
 use crate::session::spec::Measures;
+use crate::tables::libraries::Libraries;
 use crate::tables::name_cache::{synthetic, NameCache};
 use crate::tables::stacks::MAX_NODES;
 use crate::text::hex;
 
-/// Sums by content. In a key here, the stack and the label set refer to these tables, and a class is the
-/// index of its name.
+/// Sums by content. In a key here, the stack and the label set refer to these tables, and a class or a
+/// library is the index of its name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NamedSums {
     tables: TableBuilder,
@@ -49,7 +50,7 @@ impl NamedSums {
     ///
     /// Handles that turn out to be one function are merged. The VM allocates new objects for a method that is
     /// defined again on the same line, and the reader means the same method.
-    pub(crate) fn absorb(&mut self, mut part: Part, names: &NameCache) -> Vec<RowId> {
+    pub(crate) fn absorb(&mut self, mut part: Part, names: &NameCache, libraries: &Libraries) -> Vec<RowId> {
         let stacks = self.stacks(&mut part, names);
         let labels: HashMap<LabelSetId, LabelSetId, FxBuildHasher> =
             part.labels.iter().map(|(id, set)| (*id, self.label_set(set))).collect();
@@ -57,8 +58,8 @@ impl NamedSums {
         self.spans.add_refused(part.spans.refused());
         let rows = part.rows.iter().map(|(stack, key, weight)| {
             let detail = match key.detail {
-                Detail::Allocated(class) => Detail::Allocated(self.class(class, names)),
-                Detail::Live(class, age) => Detail::Live(self.class(class, names), age),
+                Detail::Allocated(class) => Detail::Allocated(self.class(class, names, libraries)),
+                Detail::Live(class, age) => Detail::Live(self.class(class, names, libraries), age),
                 other @ (Detail::None | Detail::Gc(_) | Detail::Waiter(_)) => other,
             };
             let labels = labels.get(&key.labels).copied().unwrap_or(key.labels);
@@ -123,7 +124,7 @@ impl NamedSums {
     ) -> Profile {
         let thread_ids = distinct(self.threads());
         let threads: Vec<Thread> =
-            thread_ids.iter().map(|id| info.get(id).cloned().unwrap_or_default()).collect();
+            thread_ids.iter().map(|id| info.get(id).cloned().unwrap_or_else(|| unknown(*id))).collect();
         let sample = |(key, weight): (&Key, &RowSums)| Sample {
             stack: key.stack.unwrap_or_else(|| Id::from_index(0)),
             thread: thread_ids.binary_search(&key.thread).unwrap_or(0),
@@ -158,7 +159,10 @@ impl NamedSums {
         row
     }
 
-    fn class(&mut self, class: Class, names: &NameCache) -> Class {
+    fn class(&mut self, class: Class, names: &NameCache, libraries: &Libraries) -> Class {
+        if let Some(number) = class.library_number() {
+            return Class::library(self.classes.intern(libraries.name(number).to_owned()).0);
+        }
         let Some(handle) = class.handle() else { return class };
         let name = names.get(handle).map_or_else(|| INTERNAL.into(), |it| it.name);
         let place = self.classes.intern(name).index() as u64;
@@ -167,6 +171,7 @@ impl NamedSums {
 
     fn class_name(&self, class: Class) -> String {
         let place = class.handle().map(|it| FunctionId::from_index((it >> 1) as usize - 1));
+        let place = place.or_else(|| class.library_number().map(FunctionId));
         place.and_then(|it| self.classes.get(it)).cloned().unwrap_or_else(|| INTERNAL.into())
     }
 
@@ -185,6 +190,9 @@ impl NamedSums {
     ) -> Vec<(&'static str, String)> {
         match detail {
             Detail::None => Vec::new(),
+            Detail::Allocated(class) | Detail::Live(class, _) if class.library_number().is_some() => {
+                vec![("library", self.class_name(class))]
+            }
             Detail::Allocated(class) => vec![("class", self.class_name(class))],
             Detail::Live(class, age) => {
                 let age = match age.range() {
@@ -212,6 +220,12 @@ impl NamedSums {
 /// Returns the number of distinct ids among the first `known` ones of their table.
 fn count_known<I: Id + Ord>(ids: &[I], known: usize) -> usize {
     distinct(ids.iter().copied().filter(|id| id.index() < known)).len()
+}
+
+/// Returns what is known of a thread that is in no list.
+fn unknown(thread: ThreadId) -> Thread {
+    let name = if thread == ThreadId::OTHERS { "(other threads)" } else { "" };
+    Thread { name: name.into(), ..Thread::default() }
 }
 
 /// The class of objects that are invisible to Ruby code.

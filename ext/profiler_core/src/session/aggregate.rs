@@ -137,6 +137,7 @@ impl Aggregate {
         match kind {
             Kind::LabelSwitch
             | Kind::Allocation(_)
+            | Kind::Malloc(_)
             | Kind::GvlWait { .. }
             | Kind::Holder { .. }
             | Kind::Dump { .. } => {}

@@ -20,11 +20,15 @@ pub struct Measures {
     pub allocations: bool,
     /// Whether to measure live objects.
     pub heap: bool,
+    /// Whether to measure memory from malloc, allocated and live. Never together with objects, whose bytes have
+    /// the same sample types.
+    pub native: bool,
 }
 
 impl Measures {
     /// No measure.
-    pub const NONE: Self = Self { cpu: false, wall: false, runnable: false, allocations: false, heap: false };
+    pub const NONE: Self =
+        Self { cpu: false, wall: false, runnable: false, allocations: false, heap: false, native: false };
 
     /// Returns whether there is a clock among them.
     #[must_use]
@@ -38,11 +42,17 @@ impl Measures {
         self.allocations || self.heap
     }
 
+    /// Returns whether live objects or live memory are among them.
+    #[must_use]
+    pub fn live(self) -> bool {
+        self.heap || self.native
+    }
+
     /// Returns the sample types of the profile.
     #[must_use]
     pub fn sample_types(self) -> Vec<SampleType> {
-        // A profile of only the heap has Go's four types.
-        let alone = self == Self { heap: true, ..Self::NONE };
+        // A profile of only the heap, or of memory, has Go's four types.
+        let alone = [Self { heap: true, ..Self::NONE }, Self { native: true, ..Self::NONE }].contains(&self);
         let mut types = Vec::with_capacity(SampleType::ALL.len());
         types.extend((!alone).then_some(SampleType::Samples));
         if self.cpu {
@@ -51,10 +61,10 @@ impl Measures {
         if self.wall {
             types.extend([SampleType::Wall, SampleType::GvlWait, SampleType::Gc, SampleType::GvlBlame]);
         }
-        if self.objects() {
+        if self.objects() || self.native {
             types.extend([SampleType::AllocObjects, SampleType::AllocSpace]);
         }
-        if self.heap {
+        if self.live() {
             types.extend([SampleType::InuseObjects, SampleType::InuseSpace]);
         }
         types
@@ -79,7 +89,7 @@ impl Measures {
         if matches!(key.detail, Detail::Live(..)) {
             weights.set(SampleType::InuseObjects, sums.objects);
             weights.set(SampleType::InuseSpace, sums.bytes);
-        } else if self.objects() {
+        } else if self.objects() || self.native {
             weights.set(SampleType::AllocObjects, sums.objects);
             weights.set(SampleType::AllocSpace, sums.bytes);
         }

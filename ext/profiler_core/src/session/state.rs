@@ -71,10 +71,10 @@ impl SessionState {
         if self.paused || !self.spec.has_thread(header.thread) {
             return;
         }
-        if let Kind::Allocation(allocation) = record.kind {
+        if let Kind::Allocation(_) | Kind::Malloc(_) = record.kind {
             // Allocation records carry no time, so they never change whether the thread is inside.
             if !self.objects_rest && self.inside(header.labels, header.scope, sets) {
-                self.aggregate.allocate(&allocation, header, stack);
+                self.aggregate.allocate(record.kind, header, stack);
             }
             return;
         }

@@ -22,9 +22,9 @@ impl Session {
     /// Takes the result of a running session. Returns `None` if it is over.
     fn take(&self, ruby: &Ruby, how: Take, pace: Pace) -> Result<Option<UnnamedProfile>, Error> {
         let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
-        if config.spec.measures.heap {
+        if config.spec.measures.live() {
             ruby.gc_start(); // unreachable objects that are not freed yet would count as live
-            if how != Take::Rotate {
+            if config.spec.measures.heap && how != Take::Rotate {
                 sampler::forget_code(ruby)?; // and so would those that are reachable only from code that we keep
                 ruby.gc_start();
             }

@@ -92,6 +92,7 @@ impl UnnamedProfile {
             facts.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
             facts.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
             (objects > 0).then_some(Note::LiveObjectsUntracked { objects }),
+            facts.malloc_seen.map(|(libraries, refused)| Note::MallocSeen { libraries, refused }),
             (is_other && is_setitimer).then(|| Note::NoThreadTimers { engine: engine() }),
             (is_other && !is_setitimer)
                 .then(|| Note::OtherEngine { engine: engine(), requested: config.engine.name().into() }),

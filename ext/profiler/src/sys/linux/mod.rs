@@ -5,6 +5,10 @@ use ::core::option::Option::{self, None};
 
 pub(super) mod clock;
 pub(crate) mod context;
+#[cfg(all(target_env = "gnu", target_arch = "x86_64"))]
+pub(crate) mod got;
+#[cfg(all(target_env = "gnu", target_arch = "x86_64"))]
+mod libraries;
 pub(crate) mod mapped_table;
 pub(crate) mod own_memory;
 pub(super) mod peer;

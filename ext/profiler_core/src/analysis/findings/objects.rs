@@ -1,13 +1,14 @@
-//! The place and class of the objects that took the most memory.
+//! The place and class of the objects that took the most memory, or the place and library of memory from
+//! malloc.
 
 use std::collections::BTreeMap;
 
 use super::{At, Finding, Kind};
-use crate::analysis::allocations::CLASS;
+use crate::analysis::allocations::{CLASS, LIBRARY};
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, Sample, SampleType};
-use crate::text::units::percent;
+use crate::text::units::{self, percent};
 
 /// The minimum share of all bytes that is worth a finding.
 const MIN_SHARE: f64 = 0.20;
@@ -26,7 +27,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
     };
     let live = heaviest(SampleType::InuseSpace).map(|(at, class, share)| Finding {
         kind: Kind::Live,
-        text: format!("live at the end: {}", objects(sites, &at, class, SampleType::InuseSpace)),
+        text: live(sites, &at, class),
         weight: at.weight,
         of: SampleType::InuseSpace,
         share: Some(share),
@@ -35,11 +36,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
     });
     let allocated = heaviest(SampleType::AllocSpace).map(|(at, class, share)| Finding {
         kind: Kind::Allocations,
-        text: format!(
-            "allocated: {}{}",
-            objects(sites, &at, class, SampleType::AllocSpace),
-            dead(profile, sites, &at, class)
-        ),
+        text: format!("allocated: {}{}", objects(sites, &at, class), dead(profile, sites, &at, class)),
         weight: at.weight,
         of: SampleType::AllocSpace,
         share: Some(share),
@@ -49,43 +46,73 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
     live.into_iter().chain(allocated).collect()
 }
 
-fn objects(sites: &Sites<'_>, at: &At, class: &str, of: SampleType) -> String {
-    let name = at.place().map_or("".into(), |it| sites.title(it));
-    let class = if class.is_empty() { "objects" } else { class };
-    format!("{} of {class} in {name}", of.amount(at.weight))
+fn live(sites: &Sites<'_>, at: &At, what: What<'_>) -> String {
+    match what {
+        What::Memory(library) => format!(
+            "{} of C memory still held, allocated in {} by {library}",
+            units::bytes(at.weight),
+            title(sites, at)
+        ),
+        What::Objects(_) => format!("live at the end: {}", objects(sites, at, what)),
+    }
 }
 
-/// Returns the function and class with the most weight, with their share.
+fn objects(sites: &Sites<'_>, at: &At, what: What<'_>) -> String {
+    let (amount, name) = (units::bytes(at.weight), title(sites, at));
+    match what {
+        What::Memory(library) => format!("{amount} of C memory in {name} by {library}"),
+        What::Objects("") => format!("{amount} of objects in {name}"),
+        What::Objects(class) => format!("{amount} of {class} in {name}"),
+    }
+}
+
+fn title(sites: &Sites<'_>, at: &At) -> String {
+    at.place().map_or("".into(), |it| sites.title(it).to_string())
+}
+
+/// The class of objects, which is empty in profiles of tools that do not note it, or the library that has
+/// allocated memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What<'profile> {
+    Objects(&'profile str),
+    Memory(&'profile str),
+}
+
+impl<'profile> What<'profile> {
+    fn of(sample: &'profile Sample) -> Self {
+        match sample.label(LIBRARY).filter(|_| sample.label(CLASS).is_none()) {
+            Some(library) => Self::Memory(library),
+            None => Self::Objects(sample.label(CLASS).unwrap_or_default()),
+        }
+    }
+}
+
+/// Returns the function and class, or library, with the most weight, with their share.
 fn heaviest<'profile>(
     profile: &'profile Profile,
     sites: &Sites<'_>,
     of: SampleType,
-) -> Option<(At, &'profile str, f64)> {
-    let mut sums: BTreeMap<(FunctionId, &str), At> = BTreeMap::new();
+) -> Option<(At, What<'profile>, f64)> {
+    let mut sums: BTreeMap<(FunctionId, What<'_>), At> = BTreeMap::new();
     let mut total: u64 = 0;
     for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
         let bytes = sample.weights.get(of);
         super::add(&mut total, bytes);
         let Some(site) = sites.nearest(sample.stack) else { continue };
-        sums.entry((site.function, class_of(sample))).or_default().add(site, None, bytes);
+        sums.entry((site.function, What::of(sample))).or_default().add(site, None, bytes);
     }
     let ((_, class), at) = sums.into_iter().max_by_key(|(key, at)| (at.weight, std::cmp::Reverse(*key)))?;
     let share = at.weight as f64 / total.max(1) as f64;
     Some((at, class, share))
 }
 
-/// Returns the class of the objects of a sample, which is empty in profiles of tools that do not note it.
-fn class_of(sample: &Sample) -> &str {
-    sample.label(CLASS).unwrap_or_default()
-}
-
 /// Describes how much of what was allocated there was no longer live, if live objects were tracked and most
 /// of these died.
-fn dead(profile: &Profile, sites: &Sites<'_>, at: &At, class: &str) -> String {
+fn dead(profile: &Profile, sites: &Sites<'_>, at: &At, what: What<'_>) -> String {
     let tracked = profile.sample_types.contains(&SampleType::InuseSpace);
     let Some(function) = at.place().map(|it| it.function).filter(|_| tracked) else { return String::new() };
     let there = |sample: &&Sample| {
-        class_of(sample) == class && sites.nearest(sample.stack).is_some_and(|it| it.function == function)
+        What::of(sample) == what && sites.nearest(sample.stack).is_some_and(|it| it.function == function)
     };
     let live = profile
         .samples
@@ -96,5 +123,6 @@ fn dead(profile: &Profile, sites: &Sites<'_>, at: &At, class: &str) -> String {
     if (gone as f64) < at.weight as f64 * DEAD {
         return String::new();
     }
-    format!(", {} died", percent(gone, at.weight))
+    let fate = if matches!(what, What::Memory(_)) { "was freed" } else { "died" };
+    format!(", {} {fate}", percent(gone, at.weight))
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Paint;
+use crate::analysis::allocations::is_of_memory;
 use crate::analysis::gvl_blame;
 use crate::format::display::display_name;
 use crate::format::{disclosure, too_short};
@@ -64,7 +65,8 @@ pub(in crate::format) fn facts(profile: &Profile) -> Vec<(&'static str, String)>
     facts.extend(disclosure::cpu_waits(profile).map(|it| ("cpu", it)));
     facts.extend(behind(profile).map(|it| ("gvl", it)));
     facts.extend(disclosure::interval(profile).map(|it| ("interval", it)));
-    facts.extend(disclosure::objects(profile).map(|it| ("objects", it)));
+    let kind = if is_of_memory(profile) { "memory" } else { "objects" };
+    facts.extend(disclosure::objects(profile).map(|it| (kind, it)));
     if profile.sample_types.contains(&SampleType::Samples) {
         facts.push(("samples", too_short(profile).map_or_else(|| samples(profile), |it| it.sentence)));
     }

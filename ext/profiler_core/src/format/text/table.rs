@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Paint;
-use crate::analysis::allocations::{allocations, Allocations};
+use crate::analysis::allocations::{allocations, is_of_memory, Allocations};
 use crate::analysis::top::{top, Order, Row, Top};
 use crate::format::display::display_name;
 use crate::format::options::TextOptions;
@@ -20,8 +20,9 @@ pub(super) const PERCENT_COLUMNS: usize = 6;
 pub(super) const GAP: &str = "   ";
 /// The headings of the number of objects that a function allocated itself, and of their class: the heaviest
 /// one, and the number of others.
-const OBJECTS: &str = "OBJECTS";
-const CLASSES: &str = "CLASS";
+const OBJECTS: [&str; 2] = ["OBJECTS", "CLASS"];
+/// The same for memory from malloc.
+const BLOCKS: [&str; 2] = ["BLOCKS", "LIBRARY"];
 const CLASS_COLUMNS: usize = 30;
 
 pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, paint: Paint) -> String {
@@ -37,7 +38,8 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
     let objects = allocations(profile, of);
     let line = |row: &Row| Line::new(profile, &top, row, objects.get(&row.function));
     let lines: Vec<Line<'_>> = top.rows.iter().take(shown).map(line).collect();
-    let columns = Columns::fit(&lines, options.width);
+    let headings = if is_of_memory(profile) { BLOCKS } else { OBJECTS };
+    let columns = Columns::fit(&lines, headings, options.width);
     let mut text = format!("{}: {total} in all{}\n", paint.bold(name), measured_in(profile, of));
     push_other_types(&mut text, profile, of, paint);
     text.push('\n');
@@ -127,13 +129,14 @@ struct Columns {
     own: usize,
     /// The widths of the number of objects and of their class; `None` in other tables.
     allocation: Option<(usize, usize)>,
+    headings: [&'static str; 2],
     name: usize,
     /// The maximum widths of a name and a place.
     most: Option<(usize, usize)>,
 }
 
 impl Columns {
-    fn fit(lines: &[Line<'_>], width: Option<usize>) -> Self {
+    fn fit(lines: &[Line<'_>], headings: [&'static str; 2], width: Option<usize>) -> Self {
         let widest = |of: &dyn Fn(&Line<'_>) -> usize| lines.iter().map(of).max().unwrap_or(0);
         let total = widest(&|it| it.total.len());
         let own = widest(&|it| it.own.len());
@@ -141,7 +144,8 @@ impl Columns {
             widest(&|it| it.allocation.as_ref().map_or(0, |allocation| of(allocation).chars().count()))
                 .max(least.len())
         };
-        let allocation = (allocation_width(&|it| &it.0, OBJECTS), allocation_width(&|it| &it.1, CLASSES));
+        let [objects, classes] = headings;
+        let allocation = (allocation_width(&|it| &it.0, objects), allocation_width(&|it| &it.1, classes));
         let allocation = lines.iter().any(|it| it.allocation.is_some()).then_some(allocation);
         let name = widest(&|it| it.name.chars().count()).clamp(MIN_COLUMNS, NAME_COLUMNS);
         let place = widest(&|it| it.place.chars().count());
@@ -154,14 +158,16 @@ impl Columns {
             let name = name.min(available.saturating_sub(place).max(available * 3 / 5)).max(MIN_COLUMNS);
             (name, available.saturating_sub(name).max(MIN_COLUMNS))
         });
-        Self { total, own, allocation, name: most.map_or(name, |(name, _)| name.min(NAME_COLUMNS)), most }
+        let name = most.map_or(name, |(name, _)| name.min(NAME_COLUMNS));
+        Self { total, own, allocation, headings, name, most }
     }
 
     fn heading(&self, paint: Paint) -> String {
         let (total, own) = (self.total + 1 + PERCENT_COLUMNS, self.own + 1 + PERCENT_COLUMNS);
         let name = self.name;
+        let [number, kind] = self.headings;
         let allocation = self.allocation.map_or_else(String::new, |(objects, class)| {
-            format!("{OBJECTS:>objects$}{GAP}{CLASSES:<class$}{GAP}")
+            format!("{number:>objects$}{GAP}{kind:<class$}{GAP}")
         });
         let function = format!("{:<name$}", "FUNCTION");
         paint.bold(&format!("{:>total$}{GAP}{:>own$}{GAP}{allocation}{function}{GAP}PLACE", "TOTAL", "SELF"))

@@ -1,5 +1,5 @@
-//! The objects of a session: allocations are added to the sums immediately, and live objects are counted on
-//! request.
+//! The objects and blocks of memory of a session: allocations are added to the sums immediately, and live
+//! objects are counted on request.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 use super::Aggregate;
 use crate::ids::{SpanIndex, StackId};
 use crate::record::detail::{Age, Detail};
-use crate::record::{Allocation, Header, ObjectId, State};
+use crate::record::{Allocation, Header, Kind, ObjectId, State};
 use crate::sampling::live_objects::LiveObject;
 use crate::session::key::{Key, RowSums};
 
@@ -40,18 +40,21 @@ impl Objects {
 }
 
 impl Aggregate {
-    /// Counts allocations. Those from before the session's start were drained before it.
-    pub fn allocate(&mut self, allocation: &Allocation, header: &Header, stack: Option<StackId>) {
-        if !self.measures.objects() {
-            return;
-        }
+    /// Counts allocations of objects or of memory, if the session measures them. Objects from before the
+    /// session's start were drained before it. Memory is also allocated without the GVL, and so meanwhile.
+    pub fn allocate(&mut self, kind: Kind, header: &Header, stack: Option<StackId>) {
+        let allocation = match kind {
+            Kind::Allocation(it) if self.measures.objects() => it,
+            Kind::Malloc(it) if self.measures.native && header.monotonic_ns >= self.started_ns => it,
+            _ => return,
+        };
         self.now_ns = header.monotonic_ns;
         let (thread, labels, detail) = (header.thread, header.labels, Detail::Allocated(allocation.class));
         let span = self.span(header);
         let key = Key { stack, thread, labels, span, state: State::Running, detail };
-        let Allocation { samples, objects, bytes, .. } = *allocation;
+        let Allocation { samples, objects, bytes, .. } = allocation;
         self.weigh(key, RowSums { count: samples.into(), objects, bytes, ..RowSums::default() });
-        if let (true, Some(ObjectId { slot, generation })) = (self.measures.heap, allocation.object) {
+        if let (true, Some(ObjectId { slot, generation })) = (self.measures.live(), allocation.object) {
             // An object outlives the span in which it was allocated.
             let key = Key { span: SpanIndex::NONE, ..key };
             self.objects.objects.insert(slot, (generation, key));
@@ -87,7 +90,7 @@ mod tests {
     use crate::ids::{LabelSetId, ScopeId, ThreadId};
     use crate::record::object_class::Class;
     use crate::record::ring::Ring;
-    use crate::record::{push, Kind, RawRecord, Walk, WallTimes};
+    use crate::record::{push, RawRecord, Walk, WallTimes};
     use crate::session::spec::Measures;
 
     fn header() -> Header {
@@ -115,6 +118,12 @@ mod tests {
         let ring = Ring::with_capacity(1024);
         let walk = Walk { handles: &[80, 96], lines: &[1, 2], rootless: false };
         for object in [None, Some(ObjectId { slot: 7, generation: u32::MAX })] {
+            let block = Kind::Malloc(Allocation { class: Class::library(3), ..allocation(9, object) });
+            push(&ring, block, &header(), walk, 2048).unwrap();
+            let mut scratch = Vec::new();
+            assert!(ring.pop(&mut scratch));
+            let record = RawRecord::decode(&scratch).unwrap();
+            assert_eq!((record.kind, record.handles().collect::<Vec<u64>>()), (block, vec![80, 96]));
             push(&ring, Kind::Allocation(allocation(9, object)), &header(), walk, 2048).unwrap();
             let mut scratch = Vec::new();
             assert!(ring.pop(&mut scratch));
@@ -125,12 +134,29 @@ mod tests {
     }
 
     #[test]
+    fn each_session_counts_what_it_measures() {
+        let counted = |measures, kind, at_ns| {
+            let mut aggregate = Aggregate::new(measures, 5, true, []);
+            aggregate.allocate(kind, &Header { monotonic_ns: at_ns, ..header() }, Some(StackId(3)));
+            aggregate.into_weights().len()
+        };
+        let (objects, memory) =
+            (Measures { heap: true, ..Measures::NONE }, Measures { native: true, ..Measures::NONE });
+        let block = Allocation { class: Class::library(3), ..allocation(1, None) };
+        assert_eq!(counted(objects, Kind::Allocation(allocation(1, None)), 0), 1);
+        assert_eq!(counted(objects, Kind::Malloc(block), 6), 0);
+        assert_eq!(counted(memory, Kind::Allocation(allocation(1, None)), 6), 0);
+        assert_eq!(counted(memory, Kind::Malloc(block), 6), 1);
+        assert_eq!(counted(memory, Kind::Malloc(block), 4), 0, "allocated before the session");
+    }
+
+    #[test]
     fn only_objects_allocated_in_the_session_are_live() {
         let measures = Measures { heap: true, ..Measures::NONE };
         let mut aggregate = Aggregate::new(measures, 0, true, []);
         let id = |slot, generation| ObjectId { slot, generation };
-        aggregate.allocate(&allocation(100, Some(id(0, 1))), &header(), Some(StackId(3)));
-        aggregate.allocate(&allocation(50, Some(id(1, 1))), &header(), Some(StackId(4)));
+        aggregate.allocate(Kind::Allocation(allocation(100, Some(id(0, 1)))), &header(), Some(StackId(3)));
+        aggregate.allocate(Kind::Allocation(allocation(50, Some(id(1, 1)))), &header(), Some(StackId(4)));
         let live = |id, objects, allocated_at| LiveObject { id, objects, bytes: 40 * objects, allocated_at };
         aggregate.note_live(&[live(id(0, 1), 100, 2)], 2);
         // The second is another object that got its slot; the third was never seen.

@@ -34,6 +34,32 @@ fn objects_have_their_place_and_class() {
 }
 
 #[test]
+fn memory_has_its_place_and_library() {
+    let mut example = Example::lasting_ms(1_000);
+    let of = |bytes, live| [(SampleType::AllocSpace, bytes), (SampleType::InuseSpace, live)];
+    let mut row = |library, weights: &[_], stack| {
+        example.row(MAIN, State::Running, &[("library", library)], weights, stack);
+    };
+    row("libruby.so", &of(90 << 20, 1 << 20), "<main> /app.rb:3; Row#name /app.rb:8; String#+");
+    row("leaky.so", &of(12 << 20, 12 << 20), "<main> /app.rb:3; native_bug /app.rb:7");
+    let expected = [
+        finding(
+            Kind::Live,
+            "12.0 MiB of C memory still held, allocated in native_bug by leaky.so",
+            "/app.rb:7",
+            92,
+        ),
+        finding(
+            Kind::Allocations,
+            "allocated: 90.0 MiB of C memory in Row#name by libruby.so, 98.9% was freed",
+            "/app.rb:8",
+            88,
+        ),
+    ];
+    assert_eq!(found(&example.profile())[..2], expected);
+}
+
+#[test]
 fn the_largest_objects_are_named_where_nothing_else_was_measured() {
     let mut example = Example::lasting_ms(1_000);
     for line in 1..=20 {
