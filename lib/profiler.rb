@@ -66,14 +66,14 @@ module Profiler
     # A process that is forked inside the block writes +out+ too, when it ends or leaves the block. Its file has its pid in the
     # name: +out.42.pb.gz+.
     #
-    # @param mode [Symbol, Array<Symbol>] +:cpu+, +:wall+, +:allocations+ (or +:object+), +:heap+ (or +:retained+), or several
+    # @param mode [Symbol, Array<Symbol>] +:cpu+, +:wall+, +:allocations+ (or +:object+), +:heap+ (or +:retained+), +:native+, or several
     # @param interval [Integer] microseconds between two samples of a thread, 50 to 1,000,000 (default 1,000). The kernel's tick
     #   can lengthen it, see {Profile#stats}
     # @param frequency [Integer] samples a second, 1 to 20,000, in place of +interval+
     # @param max_overhead [Float] the largest share of the process's CPU time that profiling may take, 0.0001 to 0.5. It is kept by
-    #   longer intervals; +:allocations+ need {Profiler.continuous} for it, and +:heap+ cannot keep it
+    #   longer intervals; +:allocations+ need {Profiler.continuous} for it, and +:heap+ and +:native+ cannot keep it
     # @param every [Integer] sample one of every N objects, 1 to 1,000,000 (default 1,000), for +:allocations+ and +:heap+
-    # @param every_bytes [Integer] sample one object of every N bytes of slots, 1,024 to 1,073,741,824, in place of +every+
+    # @param every_bytes [Integer] sample one object of every N bytes of slots, 1,024 to 1,073,741,824, or with +:native+ one block (65,536)
     # @param out [String, nil] file to write; its extension selects the format. It is checked before the block runs and written
     #   even when the block raises.
     # @param format [Symbol, String, nil] format of +out+, in place of its extension

@@ -46,12 +46,12 @@ module Profiler
 
       # Options that become variables for the program, with their help.
       VARIABLES = {
-        "--mode MODE" => [Settings::MODE, "what to measure: cpu, wall, allocations, heap, or several separated by commas (default #{DEFAULT_MODES})"],
+        "--mode MODE" => [Settings::MODE, "what to measure: cpu, wall, allocations, heap, native, or several separated by commas (default #{DEFAULT_MODES})"],
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
         "--frequency HZ" => [Settings::FREQUENCY, "samples per second, instead of --interval"],
         "--max-overhead SHARE" => [Settings::MAX_OVERHEAD, "largest share of the CPU time that profiling may use, for example 0.01"],
         "--every N" => [Settings::EVERY, "sample one of every N objects, in modes allocations and heap (default 1000)"],
-        "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object per N bytes, instead of --every"],
+        "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object per N bytes, instead of --every; in mode native one block (default 65536)"],
         "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint (default: the best available)"],
         "--depth N" => [Settings::DEPTH, "frames to keep of each stack (default 2048)"],
         "--duration S" => [Settings::DURATION, "profile only the first S seconds; the command keeps running"],

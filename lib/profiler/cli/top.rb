@@ -86,7 +86,7 @@ module Profiler
       end
 
       def of_objects?
-        (@env[Settings::MODE].split(",") - %w[allocations heap object retained]).empty?
+        (@env[Settings::MODE].split(",") - %w[allocations heap object retained native]).empty?
       end
 
       def watch(client, who, session)

@@ -8,7 +8,7 @@ module Profiler
     # Both have the same syntax; only a mode is short for <tt>mode=</tt>.
     class RequestParser
       HEADER = "HTTP_X_PROFILE"
-      MODES = %w[cpu wall allocations object heap retained].freeze
+      MODES = %w[cpu wall allocations object heap retained native].freeze
       NUMBERS = %w[interval every].freeze
       # The words that are allowed in place of a mode; see {Shown}.
       NAMES = [Shown::LAST, *Index::NAMES].freeze

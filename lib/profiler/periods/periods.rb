@@ -56,7 +56,7 @@ module Profiler
       if modes.any? { |it| %i[cpu wall].include?(it) } && !options[:interval]
         own[:frequency] = FREQUENCY
         # An explicit nil is none.
-        own[:max_overhead] = MAX_OVERHEAD if !modes.include?(:heap) && !options[:frequency] && !options.key?(:max_overhead)
+        own[:max_overhead] = MAX_OVERHEAD if (modes & %i[heap native]).empty? && !options[:frequency] && !options.key?(:max_overhead)
       end
       own.merge(options.compact)
     end

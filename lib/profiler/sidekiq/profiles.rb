@@ -56,7 +56,7 @@ module Profiler
         return {} unless mode
 
         mode = MODES.fetch(mode.to_s) { mode.to_s.to_sym }
-        { mode: mode, **(%i[heap allocations].include?(mode) ? { interval: nil } : {}) }
+        { mode: mode, **(%i[heap allocations native].include?(mode) ? { interval: nil } : {}) }
       end
 
       def facts(job)
