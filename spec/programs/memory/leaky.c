@@ -1,7 +1,10 @@
 /* Blocks of malloc that are lost, kept, or held by a thread that allocates all the time. */
 
+#include <ruby.h> /* first, as it defines _GNU_SOURCE */
+#include <ruby/thread.h>
+
+#include <dlfcn.h>
 #include <pthread.h>
-#include <ruby.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +106,83 @@ static VALUE end_storm(VALUE self)
     return Qnil;
 }
 
+/* Loses `count` copies of a text of `bytes`. */
+static VALUE lose_copies(VALUE self, VALUE count, VALUE bytes)
+{
+    size_t length = NUM2SIZET(bytes);
+    char *text = calloc(1, length + 1);
+    memset(text, 'x', length);
+    for (long left = NUM2LONG(count); left > 0; left--)
+        *(char *volatile *)&kept[0] = strdup(text);
+    kept[0] = NULL;
+    free(text);
+    return Qnil;
+}
+
+/* Allocates and frees `count` blocks of `bytes`. */
+static VALUE churn(VALUE self, VALUE count, VALUE bytes)
+{
+    for (long left = NUM2LONG(count); left > 0; left--) {
+        void *block = realloc(filled(NUM2SIZET(bytes)), 2 * NUM2SIZET(bytes));
+        free(block);
+    }
+    return Qnil;
+}
+
+/* Allocates and frees a block of `bytes`, `count` times. */
+static VALUE pairs(VALUE self, VALUE count, VALUE bytes)
+{
+    size_t size = NUM2SIZET(bytes);
+    for (long left = NUM2LONG(count); left > 0; left--) {
+        kept[0] = malloc(size);
+        free(kept[0]);
+    }
+    kept[0] = NULL;
+    return Qnil;
+}
+
+struct loss {
+    long count;
+    size_t bytes;
+};
+
+static void *lose_in_thread(void *arg)
+{
+    struct loss *loss = arg;
+    for (long left = loss->count; left > 0; left--)
+        filled(loss->bytes);
+    return NULL;
+}
+
+/* As `lose`, without the GVL. */
+static VALUE lose_without_gvl(VALUE self, VALUE count, VALUE bytes)
+{
+    struct loss loss = {NUM2LONG(count), NUM2SIZET(bytes)};
+    rb_thread_call_without_gvl(lose_in_thread, &loss, NULL, NULL);
+    return Qnil;
+}
+
+/* As `lose`, on a thread that is not Ruby's. */
+static VALUE lose_elsewhere(VALUE self, VALUE count, VALUE bytes)
+{
+    struct loss loss = {NUM2LONG(count), NUM2SIZET(bytes)};
+    pthread_t thread;
+    pthread_create(&thread, NULL, lose_in_thread, &loss);
+    pthread_join(thread, NULL);
+    return Qnil;
+}
+
+/* Returns how many of four functions of malloc this library calls directly. */
+static VALUE untouched(VALUE self)
+{
+    void *volatile here[] = {(void *)malloc, (void *)free, (void *)calloc, (void *)realloc};
+    const char *names[] = {"malloc", "free", "calloc", "realloc"};
+    int same = 0;
+    for (int place = 0; place < 4; place++)
+        same += here[place] == dlsym(RTLD_DEFAULT, names[place]);
+    return INT2NUM(same);
+}
+
 static VALUE registered;
 
 /* Registers the address of an object as a root. */
@@ -118,6 +198,12 @@ void Init_leaky(void)
     VALUE leaky = rb_define_module("Leaky");
     rb_define_singleton_method(leaky, "lose", lose, 2);
     rb_define_singleton_method(leaky, "lose_lists", lose_lists, 2);
+    rb_define_singleton_method(leaky, "lose_copies", lose_copies, 2);
+    rb_define_singleton_method(leaky, "lose_without_gvl", lose_without_gvl, 2);
+    rb_define_singleton_method(leaky, "lose_elsewhere", lose_elsewhere, 2);
+    rb_define_singleton_method(leaky, "churn", churn, 2);
+    rb_define_singleton_method(leaky, "pairs", pairs, 2);
+    rb_define_singleton_method(leaky, "untouched", untouched, 0);
     rb_define_singleton_method(leaky, "lose_objects", lose_objects, 2);
     rb_define_singleton_method(leaky, "keep", keep, 2);
     rb_define_singleton_method(leaky, "object", object, 2);
