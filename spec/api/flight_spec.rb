@@ -248,7 +248,7 @@ RSpec.describe "Profiler.flight_recorder" do
       { signal: "TERM" } => 'signal: "TERM" would end the process (allowed: USR1, USR2, URG and similar ones; to save when the process ends, pass at:)',
       { out: nil } => "out: nil is not the name of a directory",
       { out: file } => "out: #{file} is not a directory",
-      { mode: :never } => "mode: :never is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+      { mode: :never } => "mode: :never is not a mode (allowed: :cpu, :wall, :allocations, :heap, :native, an Array of these)",
       { period: 3 } => a_string_starting_with("unknown keyword: :period ")
     }
     errors, running, threads, flight = run_json(<<~RUBY)

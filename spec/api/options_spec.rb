@@ -10,9 +10,9 @@ RSpec.describe "Options of Profiler.run" do
   def message(code) = run_json("print_json(error { #{code} })")
 
   {
-    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
-    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
-    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)',
+    "mode: :walll" => "ArgumentError: mode: :walll is not a mode (allowed: :cpu, :wall, :allocations, :heap, :native, an Array of these)",
+    "mode: []" => "ArgumentError: mode: [] is not a mode (allowed: :cpu, :wall, :allocations, :heap, :native, an Array of these)",
+    "mode: 'cpu'" => 'ArgumentError: mode: "cpu" is not a mode (allowed: :cpu, :wall, :allocations, :heap, :native, an Array of these)',
     "interval: 49" => "ArgumentError: interval: 49 is not an Integer from 50 to 1000000 microseconds",
     "interval: 1_000_001" => "ArgumentError: interval: 1000001 is not an Integer from 50 to 1000000 microseconds",
     "interval: 2**80" => "ArgumentError: interval: #{2**80} is not an Integer from 50 to 1000000 microseconds",
@@ -65,9 +65,9 @@ RSpec.describe "Options of Profiler.run" do
   it "are kept in their errors, with the value and what is allowed, for interfaces that spell them in another way" do
     faults = {
       "mode: :walll" => ["mode", "walll", %w[cpu wall allocations heap],
-                         "--mode walll is not a mode (allowed: cpu, wall, allocations, heap, or several separated by commas)"],
+                         "--mode walll is not a mode (allowed: cpu, wall, allocations, heap, native, or several separated by commas)"],
       "mode: %i[cpu x]" => ["mode", "cpu,x", %w[cpu wall allocations heap],
-                            "--mode cpu,x is not a mode (allowed: cpu, wall, allocations, heap, or several separated by commas)"],
+                            "--mode cpu,x is not a mode (allowed: cpu, wall, allocations, heap, native, or several separated by commas)"],
       "interval: '5'" => ["interval", '"5"', [], '--interval "5" is not an Integer from 50 to 1000000 microseconds'],
       "max_overhead: 2" => ["max_overhead", "2", [], "--max-overhead 2 is not a share from 0.0001 to 0.5"],
       "interval: 1000, frequency: 100" => ["interval", nil, [], "--interval and --frequency mean the same: pass only one of them"],

@@ -160,7 +160,7 @@ RSpec.describe "profiler record" do
     it "covers the values of the options" do
       refuse("--mode", "speed", status: 2, saying: ["--mode speed", "allowed: cpu"])
       refuse("--mode", "cpu,speed", status: 2,
-                                    saying: ["--mode cpu,speed is not a mode (allowed: cpu, wall, allocations, heap, or several separated by commas)"])
+                                    saying: ["--mode cpu,speed is not a mode (allowed: cpu, wall, allocations, heap, native, or several separated by commas)"])
       refuse("--mode", ",:", status: 2, saying: "--mode ,: is not a mode")
       refuse("--label", "a", status: 2, saying: "--label \"a\" is not NAME=VALUE")
       refuse("--duration", "nan", status: 2, saying: "--duration \"nan\" is not a number of seconds above 0")

@@ -210,7 +210,7 @@ RSpec.describe "Profiler::Middleware" do
       "concurrency: 0" => "concurrency: 0 is not a positive Integer",
       "duration: 0" => "duration: 0 is not a number of 0.01 or more",
       "keep: 0" => "keep: 0 is not a positive Integer",
-      "mode: :nothing" => "mode: :nothing is not a mode (allowed: :cpu, :wall, :allocations, :heap, an Array of these)",
+      "mode: :nothing" => "mode: :nothing is not a mode (allowed: :cpu, :wall, :allocations, :heap, :native, an Array of these)",
       'format: "png"' => 'cannot infer a format from "x.png" (known extensions: .pb.gz, .folded, .html, .svg, .speedscope.json, .firefox.json, .cpuprofile, .callgrind, .stackprof.json, .md, .json, .txt)',
       "route: 1" => "route: 1 does not respond to call"
     }
