@@ -64,9 +64,9 @@ RSpec.describe "Options of Profiler.run" do
 
   it "are kept in their errors, with the value and what is allowed, for interfaces that spell them in another way" do
     faults = {
-      "mode: :walll" => ["mode", "walll", %w[cpu wall allocations heap],
+      "mode: :walll" => ["mode", "walll", %w[cpu wall allocations heap native],
                          "--mode walll is not a mode (allowed: cpu, wall, allocations, heap, native, or several separated by commas)"],
-      "mode: %i[cpu x]" => ["mode", "cpu,x", %w[cpu wall allocations heap],
+      "mode: %i[cpu x]" => ["mode", "cpu,x", %w[cpu wall allocations heap native],
                             "--mode cpu,x is not a mode (allowed: cpu, wall, allocations, heap, native, or several separated by commas)"],
       "interval: '5'" => ["interval", '"5"', [], '--interval "5" is not an Integer from 50 to 1000000 microseconds'],
       "max_overhead: 2" => ["max_overhead", "2", [], "--max-overhead 2 is not a share from 0.0001 to 0.5"],

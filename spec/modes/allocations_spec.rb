@@ -222,7 +222,7 @@ RSpec.describe "mode: :allocations" do
       RUBY
       if RUBY_VERSION < "3.3"
         expect(refused).to eq("Profiler::Unsupported: mode: :allocations cannot be measured here: there are Ractors, and before Ruby 3.3 " \
-                              "an allocation hook crashes a process that has any (allowed: :cpu, :wall)")
+                              "an allocation hook crashes a process that has any (allowed: :cpu, :wall, :native)")
         expect(objects).to eq(100)
         expect(notes).to include("objects were not sampled to the end: a Ractor was created, and before Ruby 3.3 an allocation hook would crash it")
       else

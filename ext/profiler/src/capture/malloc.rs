@@ -8,8 +8,8 @@
 //!
 //! * A block is put into the table before its address is returned, and is taken out before it is freed:
 //!   afterwards another thread may own the address.
-//! * A sample whose record finds no space in the ring is in no session. Its weight is kept, and sent without a
-//!   stack by [`send_lost`].
+//! * A sample whose record finds no space in the ring has no stack. Its weight is kept, and sent by
+//!   [`send_lost`]; the table of live blocks knows it.
 //! * Libraries keep copies of function pointers, and a thread may be in one of these functions when the last
 //!   session ends. So they pass calls on for ever, and our library is never unloaded.
 //! * `dlsym` is replaced as well, because it is called after every library that is loaded for use from Ruby. It
@@ -27,7 +27,6 @@ use ::profiler_core::record::{push, Allocation, Header, Kind, State, Walk, WallT
 use ::profiler_core::sampling::byte_sampler;
 use ::profiler_core::sampling::live_blocks::LiveBlocks;
 use ::profiler_core::sampling::live_objects::LiveObject;
-use ::profiler_core::tables::libraries::Libraries;
 use ::std::vec::Vec;
 
 use crate::capture::walk::Scratch;
@@ -67,9 +66,9 @@ pub(crate) fn send_lost(hub: &Hub) {
     if objects == 0 && bytes == 0 {
         return;
     }
-    let class = Class::library(Libraries::NONE);
+    let class = Class::NO_LIBRARY;
     let kind = Kind::Malloc(Allocation { class, samples: 0, objects, bytes, object: None });
-    let header = header(threads::current_native(), clock::monotonic_ns());
+    let header = header(None, clock::monotonic_ns());
     let walk = Walk { handles: &[], lines: &[], rootless: false };
     if !hub.push_draining(&Registry, || push(&hub.ring, kind, &header, walk, 3)) {
         count(&hub.counters.dropped_full);
@@ -105,11 +104,11 @@ fn sample(address: usize, size: usize, caller: usize) {
     let state = threads::current_native();
     if state.is_some() || !threads::own::has(native_thread::native_id()) {
         let (objects, bytes) = byte_sampler::weight(size as u64, mean, bits);
-        let object = BLOCKS.insert(address as u64, objects, bytes);
+        let object = BLOCKS.insert(address as u64, objects, bytes, begun_ns);
         let class = Class::library(hub.libraries.at(caller as u64));
         let kind = Kind::Malloc(Allocation { class, samples: 1, objects, bytes, object });
         if !record(hub, state, kind, begun_ns) {
-            BLOCKS.remove(address as u64);
+            object.into_iter().for_each(|it| BLOCKS.note_unrecorded(it));
             let [lost_objects, lost_bytes] = &LOST;
             lost_objects.fetch_add(objects, Ordering::Relaxed);
             lost_bytes.fetch_add(bytes, Ordering::Relaxed);

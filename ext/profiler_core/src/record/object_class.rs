@@ -13,6 +13,9 @@ impl Class {
     /// No class.
     pub const NONE: Self = Self(0);
 
+    /// Blocks of an unknown library.
+    pub const NO_LIBRARY: Self = Self((u32::MAX as u64 + Self::INTERNAL_TYPES) << 1 | 1);
+
     /// The number of types of objects.
     const INTERNAL_TYPES: u64 = 1 << 8;
 

@@ -25,6 +25,8 @@ const FULL: u8 = u8::MAX;
 const MASK: u64 = 0x5a5a_9696_3c3c_a5a5;
 /// In place of an address, in a slot that is being filled.
 const BUSY: u64 = 1;
+/// The bit of a number of blocks that says that no session knows them.
+const UNRECORDED: u64 = 1 << 63;
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
 
@@ -35,6 +37,8 @@ pub struct LiveBlocks<const SLOTS: usize> {
     words: [AtomicU64; SLOTS],
     blocks: [AtomicU64; SLOTS],
     bytes: [AtomicU64; SLOTS],
+    /// The times of allocation, on the monotonic clock.
+    times_ns: [AtomicU64; SLOTS],
     generations: [AtomicU32; SLOTS],
     /// The approximate number of blocks with that hash. A count that has overflowed stays at its maximum.
     filter: [AtomicU8; FILTER],
@@ -57,6 +61,7 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
             words: [const { AtomicU64::new(0) }; SLOTS],
             blocks: [const { AtomicU64::new(0) }; SLOTS],
             bytes: [const { AtomicU64::new(0) }; SLOTS],
+            times_ns: [const { AtomicU64::new(0) }; SLOTS],
             generations: [const { AtomicU32::new(0) }; SLOTS],
             filter: [const { AtomicU8::new(0) }; FILTER],
             round: AtomicU64::new(0),
@@ -76,12 +81,12 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Adds a block that the calling thread has just allocated. If one is there already, it was freed unseen.
+    /// Adds a block that the calling thread has just allocated, at that time on the monotonic clock. If one is there already, it was freed unseen.
     /// Returns `None` if no slot is free.
     ///
     /// # Signal safety
     /// Atomic operations on at most [`WINDOW`] slots.
-    pub fn insert(&self, address: u64, blocks: u64, bytes: u64) -> Option<ObjectId> {
+    pub fn insert(&self, address: u64, blocks: u64, bytes: u64, at_ns: u64) -> Option<ObjectId> {
         self.remove(address);
         let hash = hash(address);
         let Some(slot) = self.window(hash).find(|slot| self.claim(*slot)) else {
@@ -90,11 +95,20 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
         };
         self.blocks.get(slot)?.store(blocks, Ordering::Relaxed);
         self.bytes.get(slot)?.store(bytes, Ordering::Relaxed);
+        self.times_ns.get(slot)?.store(at_ns, Ordering::Relaxed);
         let generation = self.generations.get(slot)?.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         self.count(hash, |it| it.checked_add(1));
         // Release pairs with the Acquire in `live`.
         self.words.get(slot)?.store(self.word(address), Ordering::Release);
         Some(ObjectId { slot: slot as u32, generation })
+    }
+
+    /// Notes that no session knows a block, as there was no space for its record. Only for the thread that has
+    /// just added it.
+    pub fn note_unrecorded(&self, id: ObjectId) {
+        if let Some(blocks) = self.blocks.get(id.slot as usize) {
+            blocks.fetch_or(UNRECORDED, Ordering::Relaxed);
+        }
     }
 
     /// Removes a block that the calling thread is about to free. Returns true if it was in the table.
@@ -138,8 +152,10 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
             };
             let objects = self.blocks.get(slot)?.load(Ordering::Acquire);
             let bytes = self.bytes.get(slot)?.load(Ordering::Acquire);
+            let allocated_at = self.times_ns.get(slot)?.load(Ordering::Acquire);
             let is_same = word.load(Ordering::Relaxed) == before;
-            is_same.then_some(LiveObject { id, objects, bytes, allocated_at: 0 })
+            let (objects, recorded) = (objects & !UNRECORDED, objects & UNRECORDED == 0);
+            is_same.then_some(LiveObject { id, objects, bytes, allocated_at, recorded })
         })
     }
 
@@ -216,7 +232,7 @@ mod tests {
             bits = crate::rng::after(bits);
             let address = 0x7f00_0000_0000 | (bits % 700) << 4;
             if bits >> 40 & 1 == 0 {
-                let id = table.insert(address, 1, step);
+                let id = table.insert(address, 1, step, 0);
                 let slot = id.expect("there is space").slot;
                 known.insert(address, (slot, step));
             } else {
@@ -230,17 +246,28 @@ mod tests {
     #[test]
     fn a_slot_has_another_generation_for_each_block() {
         let table = table();
-        let one = table.insert(0x1000, 1, 10).unwrap();
+        let one = table.insert(0x1000, 1, 10, 0).unwrap();
         assert!(table.remove(0x1000) && !table.remove(0x1000));
-        let other = table.insert(0x1000, 1, 20).unwrap();
+        let other = table.insert(0x1000, 1, 20, 0).unwrap();
         assert_eq!((other.slot, other.generation), (one.slot, one.generation + 1));
+    }
+
+    #[test]
+    fn a_block_without_a_record_says_so() {
+        let table = table();
+        table.insert(0x1000, 3, 10, 7).unwrap();
+        table.note_unrecorded(table.insert(0x2000, 5, 20, 9).unwrap());
+        let mut live: Vec<_> =
+            table.live().map(|it| (it.objects, it.bytes, it.allocated_at, it.recorded)).collect();
+        live.sort_unstable();
+        assert_eq!(live, [(3, 10, 7, true), (5, 20, 9, false)]);
     }
 
     #[test]
     fn no_word_of_the_table_is_an_address_in_it() {
         let table = table();
         for address in (0x7f00_0000_0000..).step_by(16).take(500) {
-            table.insert(address, 1, 1);
+            table.insert(address, 1, 1, 0);
         }
         let addresses = 0x7f00_0000_0000..0x7f00_0001_0000;
         assert!(!table.words.iter().any(|it| addresses.contains(&it.load(Ordering::Relaxed))));
@@ -251,7 +278,7 @@ mod tests {
         let table = table();
         for round in 0..5 {
             for block in 1..=SLOTS as u64 / 2 {
-                assert!(table.insert(block << 4, 1, 8).is_some(), "{round} {block}");
+                assert!(table.insert(block << 4, 1, 8, 0).is_some(), "{round} {block}");
             }
             assert_eq!(sum(table), (SLOTS / 2, SLOTS as u64 * 4));
             table.clear();
@@ -263,7 +290,7 @@ mod tests {
     #[test]
     fn a_full_table_refuses_and_counts() {
         let table = table();
-        let added = (1..=4 * SLOTS as u64).filter(|it| table.insert(it << 4, 1, 1).is_some()).count();
+        let added = (1..=4 * SLOTS as u64).filter(|it| table.insert(it << 4, 1, 1, 0).is_some()).count();
         assert_eq!(sum(table).0, added);
         assert_eq!(table.refused(), 4 * SLOTS as u64 - added as u64);
         assert!(added > SLOTS / 2);
@@ -282,7 +309,7 @@ mod tests {
                     let at = bits as usize % own.len();
                     assert!(table.remove(own.swap_remove(at)), "a block that was added is found");
                 }
-                if !own.contains(&address) && table.insert(address, 1, thread).is_some() {
+                if !own.contains(&address) && table.insert(address, 1, thread, 0).is_some() {
                     own.push(address);
                 }
             }

@@ -22,8 +22,11 @@ pub struct LiveObject {
     pub objects: u64,
     /// The weight in bytes.
     pub bytes: u64,
-    /// The number of garbage collections before the allocation.
+    /// The number of garbage collections before the allocation; of a block of memory, its time on the monotonic
+    /// clock, ns.
     pub allocated_at: u64,
+    /// False if there was no space for its record, so that no session knows it.
+    pub recorded: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -172,6 +175,7 @@ impl LiveObjects {
             objects: it.objects,
             bytes: it.bytes,
             allocated_at: it.allocated_at,
+            recorded: true,
         })
     }
 

@@ -192,7 +192,8 @@ impl SessionState {
 
     /// Replaces the live objects with `live`, as they are after this number of garbage collections.
     pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
-        self.aggregate.note_live(live, collections);
+        let all = self.spec.threads.is_none() && self.spec.is_unrestricted();
+        self.aggregate.note_live(live, collections, all);
     }
 
     /// Returns the sums of the session.

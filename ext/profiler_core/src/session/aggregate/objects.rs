@@ -5,8 +5,9 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::Aggregate;
-use crate::ids::{SpanIndex, StackId};
+use crate::ids::{LabelSetId, SpanIndex, StackId, ThreadId};
 use crate::record::detail::{Age, Detail};
+use crate::record::object_class::Class;
 use crate::record::{Allocation, Header, Kind, ObjectId, State};
 use crate::sampling::live_objects::LiveObject;
 use crate::session::key::{Key, RowSums};
@@ -39,6 +40,16 @@ impl Objects {
     }
 }
 
+/// The row of blocks for whose records there was no space.
+const UNRECORDED: Key = Key {
+    stack: None,
+    thread: ThreadId::OTHERS,
+    labels: LabelSetId::NONE,
+    span: SpanIndex::NONE,
+    state: State::Running,
+    detail: Detail::Allocated(Class::NO_LIBRARY),
+};
+
 impl Aggregate {
     /// Counts allocations of objects or of memory, if the session measures them. Objects from before the
     /// session's start were drained before it. Memory is also allocated without the GVL, and so meanwhile.
@@ -62,18 +73,21 @@ impl Aggregate {
     }
 
     /// Replaces the live objects with `live`, as they are after this number of garbage collections. Forgets
-    /// all others.
-    pub fn note_live(&mut self, live: &[LiveObject], collections: u64) {
+    /// all others. With `all`, those count as well for whose record there was no space.
+    pub fn note_live(&mut self, live: &[LiveObject], collections: u64, all: bool) {
         self.objects.live.clear();
+        let started_ns = self.started_ns;
         let Objects { objects, live: sums } = &mut self.objects;
         let mut before = std::mem::take(objects);
         for object in live {
+            let own = before.remove(&object.id.slot).filter(|(one, _)| *one == object.id.generation);
+            let is_lost = all && !object.recorded && object.allocated_at >= started_ns;
+            if let Some(own) = own {
+                objects.insert(object.id.slot, own);
+            }
+            let lost = is_lost.then_some((0, UNRECORDED));
             // The other objects are in the table for other sessions.
-            let Some(own) = before.remove(&object.id.slot).filter(|(one, _)| *one == object.id.generation)
-            else {
-                continue;
-            };
-            objects.insert(object.id.slot, own);
+            let Some(own) = own.or(lost) else { continue };
             let (_, key) = own;
             let Detail::Allocated(class) = key.detail else { continue };
             let age = Age::of(collections.saturating_sub(object.allocated_at));
@@ -87,8 +101,7 @@ impl Aggregate {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::ids::{LabelSetId, ScopeId, ThreadId};
-    use crate::record::object_class::Class;
+    use crate::ids::ScopeId;
     use crate::record::ring::Ring;
     use crate::record::{push, RawRecord, Walk, WallTimes};
     use crate::session::spec::Measures;
@@ -151,16 +164,43 @@ mod tests {
     }
 
     #[test]
+    fn blocks_without_a_record_are_live_since_their_session_began() {
+        let live_bytes = |all| {
+            let mut aggregate = Aggregate::new(Measures { native: true, ..Measures::NONE }, 5, true, []);
+            let id = |slot| ObjectId { slot, generation: 1 };
+            let block = |slot, allocated_at, recorded| LiveObject {
+                id: id(slot),
+                objects: 1,
+                bytes: 100 + u64::from(slot),
+                allocated_at,
+                recorded,
+            };
+            for _ in 0..2 {
+                aggregate.note_live(&[block(0, 4, false), block(1, 5, false), block(2, 6, true)], 0, all);
+            }
+            aggregate.into_weights().iter().map(|(_, weight)| weight.bytes).sum::<u64>()
+        };
+        assert_eq!((live_bytes(true), live_bytes(false)), (101, 0));
+    }
+
+    #[test]
     fn only_objects_allocated_in_the_session_are_live() {
         let measures = Measures { heap: true, ..Measures::NONE };
         let mut aggregate = Aggregate::new(measures, 0, true, []);
         let id = |slot, generation| ObjectId { slot, generation };
         aggregate.allocate(Kind::Allocation(allocation(100, Some(id(0, 1)))), &header(), Some(StackId(3)));
         aggregate.allocate(Kind::Allocation(allocation(50, Some(id(1, 1)))), &header(), Some(StackId(4)));
-        let live = |id, objects, allocated_at| LiveObject { id, objects, bytes: 40 * objects, allocated_at };
-        aggregate.note_live(&[live(id(0, 1), 100, 2)], 2);
+        let recorded = true;
+        let live = |id, objects, allocated_at| LiveObject {
+            id,
+            objects,
+            bytes: 40 * objects,
+            allocated_at,
+            recorded,
+        };
+        aggregate.note_live(&[live(id(0, 1), 100, 2)], 2, true);
         // The second is another object that got its slot; the third was never seen.
-        aggregate.note_live(&[live(id(0, 1), 100, 2), live(id(1, 2), 50, 2), live(id(2, 1), 9, 2)], 5);
+        aggregate.note_live(&[live(id(0, 1), 100, 2), live(id(1, 2), 50, 2), live(id(2, 1), 9, 2)], 5, true);
         let weights = aggregate.into_weights();
         let live: Vec<_> = weights.iter().filter(|(key, _)| matches!(key.detail, Detail::Live(..))).collect();
         assert_eq!(live.len(), 1);
