@@ -39,6 +39,9 @@ use objects::Objects;
 #[derive(Clone, Debug)]
 pub struct Aggregate {
     measures: Measures,
+    /// The start on the monotonic clock, before any pause.
+    began_ns: u64,
+    /// The start, or the end of the last pause.
     started_ns: u64,
     /// Whether the time of a thread that starts during the session counts from its start.
     starts_inside: bool,
@@ -66,8 +69,18 @@ impl Aggregate {
         let (weights, accounts) = (HashMap::default(), HashMap::default());
         let (recorder, now_ns) = (None, started_ns);
         let (objects, spans) = (Objects::default(), None);
-        let mut new =
-            Self { objects, measures, started_ns, starts_inside, weights, accounts, recorder, now_ns, spans };
+        let mut new = Self {
+            objects,
+            measures,
+            began_ns: started_ns,
+            started_ns,
+            starts_inside,
+            weights,
+            accounts,
+            recorder,
+            now_ns,
+            spans,
+        };
         new.resume(started_ns, threads);
         new
     }

@@ -76,12 +76,12 @@ impl Aggregate {
     /// all others. With `all`, those count as well for whose record there was no space.
     pub fn note_live(&mut self, live: &[LiveObject], collections: u64, all: bool) {
         self.objects.live.clear();
-        let started_ns = self.started_ns;
+        let began_ns = self.began_ns;
         let Objects { objects, live: sums } = &mut self.objects;
         let mut before = std::mem::take(objects);
         for object in live {
             let own = before.remove(&object.id.slot).filter(|(one, _)| *one == object.id.generation);
-            let is_lost = all && !object.recorded && object.allocated_at >= started_ns;
+            let is_lost = all && !object.recorded && object.allocated_at >= began_ns;
             if let Some(own) = own {
                 objects.insert(object.id.slot, own);
             }
@@ -177,6 +177,7 @@ mod tests {
             };
             for _ in 0..2 {
                 aggregate.note_live(&[block(0, 4, false), block(1, 5, false), block(2, 6, true)], 0, all);
+                aggregate.resume(9, []);
             }
             aggregate.into_weights().iter().map(|(_, weight)| weight.bytes).sum::<u64>()
         };

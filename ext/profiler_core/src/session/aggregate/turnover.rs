@@ -14,9 +14,10 @@ impl Aggregate {
     /// `now_ns` on the monotonic clock.
     #[must_use]
     pub fn rotate(&mut self, now_ns: u64) -> Self {
-        let Self { measures, started_ns, starts_inside, .. } = *self;
+        let Self { measures, began_ns, started_ns, starts_inside, .. } = *self;
         Self {
             measures,
+            began_ns,
             started_ns,
             starts_inside,
             weights: std::mem::take(&mut self.weights),
