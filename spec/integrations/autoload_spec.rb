@@ -131,6 +131,19 @@ RSpec.describe "ruby -rprofiler/autoload" do
       expect([result.code, result.out, files]).to eq [0, "", ["a.pb.gz"]]
     end
 
+    # FakeFS does so for all that follows.
+    it "writes real files if the app has put other classes in the place of File and Dir" do
+      result = app(<<~RUBY, OUT: "a.pb.gz")
+        [:File, :Dir].each do |name|
+          Object.send(:remove_const, name)
+          Object.const_set(name, Class.new { def self.method_missing(name, *) = raise(IOError, "not real: \#{name}") })
+        end
+        Process.wait(fork { })
+      RUBY
+      expect([result.code, result.err.lines.grep_v(/-> a/)]).to eq [0, []]
+      expect(files).to match [/\Aa\.\d+\.pb\.gz\z/, "a.pb.gz"]
+    end
+
     it "uses the settings of the start, even if the environment has changed" do
       result = app("ENV.clear", OUT: "a.data", FORMAT: "pprof", QUIET: "1")
       expect([result.code, result.err, files]).to eq [0, "", ["a.data"]]

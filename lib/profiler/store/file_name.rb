@@ -3,6 +3,11 @@
 require_relative "../any_object"
 
 module Profiler
+  # Ruby's own classes, which this module's code finds first: the specs of an app may put others in their place, as FakeFS does.
+  File = ::File
+  Dir = ::Dir
+  private_constant :File, :Dir
+
   # Names of the files that processes of one program write side by side.
   #
   # Ruby 2 can read this file: see autoload.rb.
