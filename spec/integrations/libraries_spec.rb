@@ -41,6 +41,13 @@ RSpec.describe "The labels of libraries" do
     expect(values(record("rspec", spec), "example")).to eq ["A shop counts", "A shop sells"]
   end
 
+  it "add no line to what RSpec prints of a failure" do
+    need "rspec"
+    spec = script("RSpec.describe('A shop') { it('sells') { #{burn}; raise 'sold out' } }", name: "shop_spec.rb")
+    result = profiler_child("record", "-o", in_box("it.pb.gz"), "--", "rspec", spec, chdir: box)
+    expect(result.out.lines.grep(/^ +# /)).to match [%r{ # \./shop_spec\.rb:1:}]
+  end
+
   it "name the tests of minitest" do
     need_library "minitest"
     test = script("require 'minitest/autorun'\nclass ShopTest < Minitest::Test\n  def test_sells = (#{burn})\n  def test_fails = (#{burn}; flunk)\nend", name: "test.rb")

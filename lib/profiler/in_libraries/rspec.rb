@@ -4,10 +4,17 @@ module Profiler
   module InLibraries
     # Labels examples with +example+: their full description.
     module RSpec
+      # Lines of backtraces that belong to the hook.
+      OWN_LINES = %r{\A#{Regexp.escape(HOME)}/profiler(?:/in_libraries/|\.rb:)}.freeze
+      private_constant :OWN_LINES
+
       def self.hook(_configuration)
         return LATER unless ::RSpec.respond_to?(:configure)
 
-        ::RSpec.configure { |config| config.around(:each) { |example| RSpec.labelled(example) } }
+        ::RSpec.configure do |config|
+          config.around(:each) { |example| RSpec.labelled(example) }
+          config.backtrace_exclusion_patterns << OWN_LINES # or each failure would show the hook
+        end
       end
 
       def self.labelled(example)
