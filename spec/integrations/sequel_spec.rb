@@ -45,6 +45,23 @@ RSpec.describe "The extension of Sequel" do
     expect(counts.transform_keys(&:to_s)).to eq("SQL: SELECT ? AS name0" => 1, "SQL: SELECT ? AS name1" => 1, "SQL: SELECT ? AS name2" => 1)
   end
 
+  it "reads no clock that the tests of an app replace" do
+    need_library "sequel", "sqlite3"
+    calls, positive = run_json(<<~RUBY)
+      require "sequel"
+      calls = 0
+      db = Sequel.sqlite
+      profile = Profiler.run do
+        Process.define_singleton_method(:clock_gettime) { |*| (calls += 1) * 0 }
+        db.run("SELECT 1")
+        Process.singleton_class.remove_method(:clock_gettime)
+      end
+      found = profile.markers.select { |it| it.name.include?("SELECT") }
+      print_json([calls, found.map { |it| it.duration.between?(1, 60_000_000_000) }])
+    RUBY
+    expect([calls, positive]).to eq [0, [true]]
+  end
+
   # Extensions of Sequel surround the method for its logs, as Sequel documents.
   it "never fails a statement" do
     found, names = run_json(<<~RUBY)

@@ -24,7 +24,7 @@ module Profiler
         @losses = Losses.new("a request has no endpoint")
         # Endpoints by method and path: nil while none was found, true if they differ between requests.
         @endpoints = {}
-        @cleared_at = now
+        @cleared_at = Clock.now
       end
 
       # @param env [Hash] of a request that begins
@@ -115,10 +115,10 @@ module Profiler
       # @return [Boolean] whether it is kept apart
       def add(place)
         if @endpoints.size >= MAX_ENDPOINTS
-          return false if now - @cleared_at < MINUTE
+          return false if Clock.now - @cleared_at < MINUTE
 
           @endpoints.clear
-          @cleared_at = now
+          @cleared_at = Clock.now
         end
         @endpoints[place] = nil
         true
@@ -146,8 +146,6 @@ module Profiler
         action = controller.action_name
         "#{controller.controller_path}##{action}" if action && controller.available_action?(action)
       end
-
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end
