@@ -129,6 +129,17 @@ RSpec.describe "Windows for an engine that fails" do
     end
   end
 
+  # WebMock puts a stand-in there, which counts requests, and VCR records them.
+  it "reach the engine, not what the tests of an app put in the place of Net::HTTP" do
+    PyroscopeServer.open(rate: nil) do |server|
+      code = "Net::HTTP = Class.new(Net.send(:remove_const, :HTTP)) { def request(*) = puts('a request') }; 1_000_000.times(&:to_s)"
+      env = { "PROFILER_CONTINUOUS" => "1", "PROFILER_TO" => "pyroscope", "PYROSCOPE_SERVER_ADDRESS" => server.url }
+      result = ruby_child("-rprofiler/autoload", "-e", code, env: env)
+      expect([result.code, result.err, result.out]).to eq([0, "", ""])
+      expect(cpu_profiles(server)).not_to be_empty
+    end
+  end
+
   it "reach the other sinks all the same, and a name that does not resolve is not an error of the app" do
     result = run_json(<<~'RUBY', err: include("a window for pyroscope was lost", "a profile was lost: RuntimeError: mine"))
       seen = []

@@ -20,6 +20,10 @@ module Profiler
         def to_s = "HTTP #{status}#{": #{text}" unless text.empty?}"
       end
 
+      # Ruby's own class. The tests of an app may put another in its place, as WebMock does, which would count or record the requests.
+      HTTP = ::Net::HTTP
+      private_constant :HTTP
+
       # The largest number of bytes of a reply that are read.
       LONGEST_REPLY = 1 << 16
       # The largest number of characters of a reply that are printed.
@@ -126,7 +130,7 @@ module Profiler
       # backend has the window. The host name is taken from the URL, because an IPv6 address is in brackets.
       def request_of(body, type)
         own = { "Content-Type" => type, "Content-Encoding" => "gzip", "User-Agent" => USER_AGENT, "Accept-Encoding" => "identity" }
-        request = Net::HTTP::Post.new(@uri.request_uri, @headers.merge(own))
+        request = HTTP::Post.new(@uri.request_uri, @headers.merge(own))
         request["Host"] = @uri.port == @uri.default_port ? @uri.host : "#{@uri.host}:#{@uri.port}" unless @headers.keys.any? { |it| it.casecmp?("host") }
         request.basic_auth(*@basic) if @basic
         request.body = body
@@ -175,7 +179,7 @@ module Profiler
       end
 
       def connection
-        http = Net::HTTP.new(@uri.hostname, @uri.port)
+        http = HTTP.new(@uri.hostname, @uri.port)
         http.use_ssl = @uri.is_a?(URI::HTTPS)
         http.ca_file = @ca_file if @ca_file
         http.open_timeout = http.read_timeout = http.write_timeout = @timeout
