@@ -36,6 +36,16 @@ RSpec.describe "A session" do
     RUBY
   end
 
+  it "adds no module that answers otherwise than a module does, as programs that look at all modules ask for their names" do
+    expect(run_json(<<~RUBY)).to eq []
+      modules = [Profiler]
+      modules.each { |owner| modules.concat(owner.constants(false).map { |name| owner.const_get(name) }.grep(Module) - modules) }
+      name = Module.instance_method(:name)
+      ours = ObjectSpace.each_object(Module).select { |it| name.bind_call(it).to_s.start_with?("Profiler") }
+      print_json(ours.reject { |it| (it.name rescue nil).eql?(name.bind_call(it)) }.map { |it| name.bind_call(it) })
+    RUBY
+  end
+
   it "can be started, stopped and saved in a trap" do
     size = run_json(<<~RUBY)
       require "tmpdir"

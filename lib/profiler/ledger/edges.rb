@@ -34,7 +34,7 @@ module Profiler
             step["name"] = found.empty? ? "(gone or moved since)" : hidden.to_s
             next between << hidden.to_s if found.empty? || nil === object # rubocop:disable Style/CaseEquality
 
-            step["name"] = holder ? name(*holder, object, between) : beginning(object, row["root"], place)
+            step["name"] = holder ? edge(*holder, object, between) : beginning(object, row["root"], place)
             holder = [object]
             between = []
           end
@@ -55,7 +55,7 @@ module Profiler
 
         # Returns how +holder+ refers to +held+; empty if that is unknown. +between+ holds names of objects of the VM's own that
         # are in between.
-        def name(holder, held, between)
+        def edge(holder, held, between)
           found = direct(holder, held) if between.empty? || Proc === holder
           found || (between.empty? ? kind(holder) : "")
         end

@@ -24,7 +24,7 @@ module Profiler
         AnyObject.integer("values", values)
         Eager.load(Sinks)
         @endpoint = endpoint
-        @service = AnyObject.word("service", service.equal?(nil) ? Service.name : service)
+        @service = AnyObject.word("service", service.equal?(nil) ? Service.name_from : service)
         raise ArgumentError, "service: is empty (allowed: a name that is not empty)" if @service.empty?
 
         @labels = Service.hash_of("labels", labels).transform_values { |value| Service.scalar("labels", value) }

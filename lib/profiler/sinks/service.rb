@@ -6,7 +6,7 @@ module Profiler
     module Service
       class << self
         # @return [String]
-        def name(env = ENV)
+        def name_from(env = ENV)
           present(env["OTEL_SERVICE_NAME"]) || attributes(env)["service.name"] || program
         end
 
