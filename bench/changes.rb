@@ -21,7 +21,7 @@ INTERVAL = ENV.fetch("BENCH_INTERVAL", "100")
 
 def record(directory, slower)
   out = File.join(directory, "run.pb.gz")
-  system(RbConfig.ruby, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/slower.rb", slower, SECONDS, out, INTERVAL) || abort("slower.rb failed")
+  system(RbConfig.ruby, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/diff/slower.rb", slower, SECONDS, out, INTERVAL) || abort("slower.rb failed")
   Profiler::Profile.load(out)
 end
 

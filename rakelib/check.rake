@@ -26,7 +26,7 @@ namespace :check do
   end
 
   desc "Send 1,000 windows to a backend, a disk and a resolver that fail, while an app serves and forks (2 minutes; SEED repeats a run)"
-  task(uploads: :compile) { sh RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/uploads_under_faults.rb", verbose: false }
+  task(uploads: :compile) { sh RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/uploads/under_faults.rb", verbose: false }
 
   desc "Send the windows of Puma's processes, under wrk for a minute, to a Collector, and compare (2 minutes; FLEET_SECONDS)"
   task(fleet: :compile) do

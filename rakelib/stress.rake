@@ -2,7 +2,7 @@
 
 require "json"
 
-# Most crashes take longer than a minute to appear. The heap program, spec/programs/stress.rb, makes and collects code and objects; the parts in
+# Most crashes take longer than a minute to appear. The heap program, spec/programs/stress/heap.rb, makes and collects code and objects; the parts in
 # spec/programs/stress/parts each do one thing that harms a profiled process. Each file says why the part exists.
 
 # The heap program four ways: all at once; with sessions of objects alone; one thread, so that compaction happens between known
@@ -24,7 +24,7 @@ STRESS_MODES = %w[cpu wall objects all].freeze
 # The runs of the parts: name, environment, seconds and command of each.
 def stress_runs(seconds)
   heap = STRESS_HEAP.map do |name, way|
-    ["heap #{name}", way[:env], seconds * way[:share], [RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/stress.rb"]]
+    ["heap #{name}", way[:env], seconds * way[:share], [RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/stress/heap.rb"]]
   end
   parts = STRESS_PARTS.to_a.product(STRESS_MODES).map do |(name, share), mode|
     ["#{name} #{mode}", { "STRESS_MODE" => mode }, seconds * share / STRESS_MODES.size, [RUBY, "#{ROOT}/spec/programs/stress/run.rb", name]]
@@ -70,7 +70,7 @@ end
 
 # Run by check:week under each Ruby.
 task "week:here", %i[rotations] => :compile do |_task, arguments|
-  [[], %w[timeline]].each { |more| sh(RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/week.rb", arguments[:rotations], *more, verbose: false) }
+  [[], %w[timeline]].each { |more| sh(RUBY, "-I#{ROOT}/lib", "#{ROOT}/spec/programs/rotation/week.rb", arguments[:rotations], *more, verbose: false) }
 end
 
 # Run by check:stress under each Ruby.

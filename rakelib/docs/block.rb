@@ -29,7 +29,7 @@ module Docs
       blocks
     end
 
-    # Its name in the table of scenes.
+    # The name of the block in the table of scenes.
     def key
       place == 1 ? "#{path}: #{heading}" : "#{path}: #{heading}, #{place}"
     end

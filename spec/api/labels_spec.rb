@@ -156,9 +156,9 @@ RSpec.describe "Profiler.label" do
     expect(notes).to include(/too many different sets of labels: recorded as \(other\) \d+ times/)
   end
 
-  # CHECKS=10000000 spec/programs/label_storm.rb takes four minutes.
+  # CHECKS=10000000 spec/programs/labels/storm.rb takes four minutes.
   it "labels each request with its own, in every combination of fibers and threads" do
-    result = ruby_child("spec/programs/label_storm.rb", env: { "CHECKS" => ENV.fetch("LABEL_CHECKS", "300000") }, timeout: 600)
+    result = ruby_child("spec/programs/labels/storm.rb", env: { "CHECKS" => ENV.fetch("LABEL_CHECKS", "300000") }, timeout: 600)
     expect(result.status).to be_success, result.err
     expect(result.out).to match(/\A\d+ checks, \d+ of \d+ samples inside/)
   end

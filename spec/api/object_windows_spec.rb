@@ -61,7 +61,7 @@ RSpec.describe "Profiler.continuous with objects" do
   end
 
   it "keeps the share in the long run, whatever the program does" do
-    shares, always, seed = program_json("object_windows")
+    shares, always, seed = program_json("allocations/windows")
     # The last window may be a debt.
     expect(shares.map(&:first)).to all(be_between(0.0005, 0.0053)), "seed #{seed}: #{shares}"
     expect(always[1]).to be >= 99

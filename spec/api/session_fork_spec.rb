@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# That time is conserved across forks is in laws/forks_spec.rb.
+# See laws/forks_spec.rb for the conservation of time across forks.
 RSpec.describe "Profiler::Session in a process that forks" do
   include_context "with a program"
 

@@ -15,7 +15,7 @@ RSpec.describe Signatures do
 
   # The same of the running library: by owner and kind, +all+ methods with their parameters, and the names of +public+ ones.
   let(:defined) do
-    result = ruby_child("-W0", "spec/programs/methods.rb", *declared.keys)
+    result = ruby_child("-W0", "spec/programs/signatures/methods.rb", *declared.keys)
     expect(result.status).to be_success, result.err
     JSON.parse(result.out)
   end

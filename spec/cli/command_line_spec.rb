@@ -42,13 +42,13 @@ RSpec.describe "profiler" do
   end
 
   it "prints help even if the extension does not load" do
-    result = profiler_child("record", "--help", env: { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" })
+    result = profiler_child("record", "--help", env: { "RUBYOPT" => "-W0 -r./spec/programs/refusals/other_engine" })
     expect(result.out).to include "--interval US"
     expect(result.code).to eq 0
   end
 
   it "reports an unsupported Ruby, and does not run the command" do
-    result = profiler_child("record", "--", "echo", "ran", env: { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" })
+    result = profiler_child("record", "--", "echo", "ran", env: { "RUBYOPT" => "-W0 -r./spec/programs/refusals/other_engine" })
     expect(result.err).to match(/\Aprofiler: cannot work on this Ruby: fastruby .*\n\z/)
     expect([result.code, result.out]).to eq [1, ""]
   end

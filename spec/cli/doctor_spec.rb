@@ -18,7 +18,7 @@ RSpec.describe "profiler doctor" do
     JSON.parse(result.out, symbolize_names: true).tap { |doctor| expect(result.code).to eq(doctor[:ok] ? 0 : 1) }
   end
 
-  # Its output on a terminal.
+  # Returns what the command prints on a terminal.
   def on_terminal(env = {})
     terminal_child(RbConfig.ruby, Child::EXE, "doctor", env: env).first
   end
@@ -68,7 +68,7 @@ RSpec.describe "profiler doctor" do
   end
 
   it "reports a foreign handler of SIGPROF" do
-    env = { "RUBYOPT" => "-r./spec/programs/foreign_handler" }
+    env = { "RUBYOPT" => "-r./spec/programs/refusals/foreign_handler" }
     result = profiler_child("doctor", env: env)
     expect(line(result.out, "SIGPROF")).to start_with("x ").and include "handled by another profiler or trap"
     expect(line(result.out, "thread_timer")).to include "not available: SIGPROF already has another handler"
@@ -133,7 +133,7 @@ RSpec.describe "profiler doctor" do
   end
 
   it "prints the same keys when the profiler does not work" do
-    env = { "RUBYOPT" => "-W0 -r./spec/programs/other_engine" }
+    env = { "RUBYOPT" => "-W0 -r./spec/programs/refusals/other_engine" }
     json = facts(env: env)
     expect(json.keys).to eq keys
     expect(json).to include(ok: false, signal: nil, engines: [], cost: nil, problems: [/fastruby is not CRuby/])

@@ -43,7 +43,7 @@ RSpec.describe "profiler record, as a parent process," do
   end
 
   it "lets a program run that may write no files" do
-    # Its output goes where the limit does not hold.
+    # The output of the program goes where the limit does not hold.
     result = record("sh", "-c", "ulimit -f 0; exec \"$0\" -e 'exit 7' 2> /dev/null", ruby)
     expect([result.code, result.err]).to match [7, /\Aprofiler: no profile was written: /]
   end

@@ -151,7 +151,7 @@ RSpec.describe "profiler report" do
   end
 
   describe "colour" do
-    # Its output on a terminal.
+    # Returns what the command prints on a terminal.
     def on_terminal(*args, env: {})
       terminal_child(RbConfig.ruby, Child::EXE, "report", recorded, *args, env: env).first
     end

@@ -10,7 +10,7 @@ RSpec.describe "A file in another tool's format" do
 
   before(:context) do
     @directory = Dir.mktmpdir("tools")
-    result = ruby_child(File.expand_path("../programs/shop_files.rb", __dir__), @directory)
+    result = ruby_child(File.expand_path("../programs/formats/shop_files.rb", __dir__), @directory)
     raise result.err unless result.status.success?
 
     @truth = JSON.parse(File.read(file("truth.json")))
@@ -52,7 +52,7 @@ RSpec.describe "A file in another tool's format" do
     _, rows = speedscope(file("it.cpuprofile"))
     expect(rows.keys).to include("Shop#sort", odd)
     expect_near(rows.fetch("Shop#sort").first, truth["rows"]["wall"]["Shop#sort"][1], 20_000)
-    # It shows stackprof's garbage collection under the stack before it, so only self weights are the same.
+    # Speedscope shows stackprof's garbage collection under the stack before it, so only self weights are the same.
     _, rows = speedscope(file("it.stackprof.json"))
     expect_near(rows.fetch("Shop#sort").last, truth["rows"]["wall"]["Shop#sort"][0], truth["totals"]["wall"] / 500)
     _, rows = speedscope(file("cpu.stackprof.json"))
@@ -107,7 +107,7 @@ RSpec.describe "A file in another tool's format" do
 
   def comma(number) = number.to_s.reverse.scan(/\d{1,3}/).join(",").reverse
 
-  # Its first line names the system's Ruby, which may be another than this one and have its gems elsewhere.
+  # The first line of the command names the system's Ruby, which may be another than this one and have its gems elsewhere.
   def stackprof(*arguments) = command_child("stackprof", *arguments, env: { "GEM_PATH" => nil })
 
   it "is read by stackprof's command, with the profile's sums" do

@@ -21,7 +21,7 @@ RSpec.describe "A profile for profiling engines" do
 
   before(:context) do
     @directory = Dir.mktmpdir("uploads")
-    result = ruby_child(File.expand_path("../programs/shop_uploads.rb", __dir__), @directory, JSON.generate(types), JSON.generate(recorded))
+    result = ruby_child(File.expand_path("../programs/uploads/shop.rb", __dir__), @directory, JSON.generate(types), JSON.generate(recorded))
     raise result.err unless result.status.success?
 
     @truth = JSON.parse(File.read(path("truth.json")))

@@ -68,7 +68,7 @@ RSpec.describe "A written file" do
                --disable-component-update --disable-sync --virtual-time-budget=3000 --user-data-dir=#{profile}]
     result = command_child(browser, *flags, "--dump-dom", "file://#{file("svg")}", timeout: 120, env: { "HOME" => @directory })
     expect(result.out).to include("<svg").and include("Shop#sort")
-    # Its own script has run: it hides the button and fits the texts.
+    # The script of the file has run: it hides the button and fits the texts.
     expect(result.out).to match(/<text[^>]*>[^<]*Shop[^<]*</)
     expect(result.out.scan(/<script/).size).to eq(File.read(file("svg")).scan(/<script/).size)
     expect(result.out).not_to include("<b>")

@@ -190,7 +190,7 @@ RSpec.describe "ruby -rprofiler/autoload" do
     end
 
     it "about the Ruby is one line" do
-      warn_and_run("fastruby is not CRuby", options: ["-W0", "-r#{Child::ROOT}/spec/programs/other_engine"])
+      warn_and_run("fastruby is not CRuby", options: ["-W0", "-r#{Child::ROOT}/spec/programs/refusals/other_engine"])
     end
 
     it "about the extension is one line" do

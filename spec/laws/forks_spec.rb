@@ -11,7 +11,7 @@ RSpec.describe "CPU time of processes that fork" do
       Dir.mktmpdir do |box|
         log = File.join(box, "log").tap { |path| Dir.mkdir(path) }
         result = profiler_child("record", "--engine", engine, "--quiet", "--out", "#{box}/all.pb.gz", "--", RbConfig.ruby,
-                                File.expand_path("../programs/forks.rb", __dir__), env: { "LOG" => log }, timeout: 300)
+                                File.expand_path("../programs/session/forks.rb", __dir__), env: { "LOG" => log }, timeout: 300)
         expect([result.code, result.err]).to eq([0, ""])
         wait_until { Dir["#{log}/*.daemon"].any? && Dir["#{box}/all.*.pb.gz"].size >= Dir["#{log}/*"].size - 1 }
 

@@ -21,7 +21,7 @@ RSpec.describe "Blame for the GVL" do
 
     it "is what ran in the random program #{seed}, interval #{interval}, holders #{outside ? "outside of" : "in"} the session", :timed do
       env = { "SEED" => seed.to_s, "PROGRAM" => "random", "INTERVAL" => interval.to_s, "SECONDS" => "2", "OUTSIDE" => outside ? "1" : "0" }
-      report = program_json("gvl_holders", timeout: 60, env: env)
+      report = program_json("gvl/holders", timeout: 60, env: env)
       truth, seen = shares(report[:truth]), shares(report[:seen])
       distance = truth.sum { |kind, share| (share - seen[kind]).abs } / 2
       # The distances between ticks are random too. The program itself is right to a percent or two.

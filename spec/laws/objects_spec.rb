@@ -10,7 +10,7 @@ RSpec.describe "Allocated objects" do
     every = [1, 2, 10, 100, 1_000, 10_000][run % 6]
 
     it "are as many as the VM counts in the random program #{seed}, sampling one in #{every}" do
-      rows = program_json("random_objects", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
+      rows = program_json("allocations/random_objects", env: { "SEED" => seed.to_s, "EVERY" => every.to_s })
       expect(rows).not_to be_empty
       rows.each do |row|
         expect(row[:sum]).to eq(row[:vm]), row.inspect

@@ -10,7 +10,7 @@ RSpec.describe "Time of a session with a scope, and of a slice," do
 
     slices = (run / modes.size).odd? ? "1" : nil
     it "is that of its request in the random program #{seed}, mode #{mode}#{", with slices" if slices}", :timed do
-      result = ruby_child("spec/programs/random_scopes.rb", timeout: 120, env: { "SEED" => seed.to_s, "MODE" => mode, "SLICES" => slices })
+      result = ruby_child("spec/programs/labels/random_scopes.rb", timeout: 120, env: { "SEED" => seed.to_s, "MODE" => mode, "SLICES" => slices })
       expect(result.status).to be_success, result.err
     end
   end

@@ -16,7 +16,7 @@ RSpec.describe "Time of overlapping sessions" do
     engine = engines[run % engines.size]
 
     it "is that of their threads and labels in the random program #{seed}, engine #{engine}", :timed do
-      sessions = program_json("random_sessions", timeout: 120, env: { "SEED" => seed.to_s, "PROFILER_ENGINE" => engine })
+      sessions = program_json("session/random_sessions", timeout: 120, env: { "SEED" => seed.to_s, "PROFILER_ENGINE" => engine })
       expect(sessions.flatten).not_to be_empty
       sessions.flatten.each do |session|
         thread, sum, least, most, foreign = session.values_at(:thread, :sum, :least, :most, :foreign)

@@ -13,7 +13,7 @@ RSpec.describe "CPU time" do
     interval = [1_000, 50, 10_000][run % 3]
 
     it "is each thread's own clock in the random program #{seed}, interval #{interval}", :timed do
-      report = program_json("random_threads", timeout: 120, env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s })
+      report = program_json("cpu/random_threads", timeout: 120, env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s })
       clocks, sums = report.values_at(:clocks, :sums)
 
       expect(clocks).not_to be_empty

@@ -15,7 +15,7 @@ RSpec.describe "Wall clock time" do
     interval = [1_000, 100, 10_000][run % 3]
 
     it "is each thread's life in the random program #{seed}, mode #{mode}, interval #{interval}", :timed do
-      run = -> { program_json("random_waits", timeout: 60, env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s, "MODE" => mode }) }
+      run = -> { program_json("wall/random_waits", timeout: 60, env: { "SEED" => seed.to_s, "INTERVAL" => interval.to_s, "MODE" => mode }) }
       report = begin
         run.call
       rescue Child::TimedOut

@@ -8,7 +8,7 @@ RSpec.describe "Method names in many processes" do
   include_context "with a program"
 
   def names_of(seed, padding)
-    result = ruby_child("spec/programs/random_names.rb", env: { "SEED" => seed.to_s, "PADDING" => padding.to_s }, timeout: 120)
+    result = ruby_child("spec/programs/names/random_names.rb", env: { "SEED" => seed.to_s, "PADDING" => padding.to_s }, timeout: 120)
     expect(result.status).to be_success, result.err
     result.out.lines(chomp: true)
   end
@@ -67,7 +67,7 @@ RSpec.describe "Method names in many processes" do
     Dir.mktmpdir do |directory|
       files = Array.new(2) do |number|
         file = "#{directory}/#{number}.pb.gz"
-        result = ruby_child("spec/programs/random_names.rb", file, env: { "SEED" => "7" }, timeout: 120)
+        result = ruby_child("spec/programs/names/random_names.rb", file, env: { "SEED" => "7" }, timeout: 120)
         expect(result.status).to be_success, result.err
         file
       end

@@ -5,7 +5,7 @@ RSpec.describe "Method names" do
   include_context "with a program"
 
   it "are right for every kind of method, in profiles and from Profiler.name_of" do
-    expect(program_json("names")).to include(wrong: [], cases: be > 75)
+    expect(program_json("names/table")).to include(wrong: [], cases: be > 75)
   end
 
   it "are refused for what is not a method" do

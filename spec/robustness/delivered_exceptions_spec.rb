@@ -5,7 +5,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
   include_context "with a program"
 
   let(:prelude) { "require 'timeout'" }
-  storms = File.expand_path("../programs/storms.rb", __dir__)
+  storms = File.expand_path("../programs/interrupts/storms.rb", __dir__)
 
   {
     "Profiler.label" => "Profiler.label(request: 1) { }",
@@ -78,7 +78,7 @@ RSpec.describe "Exceptions delivered while the profiler runs" do
 
   # Stops sessions while a child sends signals, whose trap raises, until enough stops were interrupted. The VM resolves names
   # on the main thread meanwhile. Returns the block's values of these sessions.
-  let(:interruptions) { require_program("interrupted_stops") }
+  let(:interruptions) { require_program("interrupts/stops") }
 
   it "keep a stopped profile" do
     stops = run_json(<<~RUBY, timeout: 120)

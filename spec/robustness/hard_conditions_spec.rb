@@ -102,7 +102,7 @@ RSpec.describe "A running session" do
   end
 
   it "survives the stress program" do
-    result = ruby_child("spec/programs/stress.rb", timeout: 120, env: { "STRESS_SECONDS" => "5" })
+    result = ruby_child("spec/programs/stress/heap.rb", timeout: 120, env: { "STRESS_SECONDS" => "5" })
     expect(result.err).to match(/^OK /)
     expect(result.status).to be_success, result.err[0, 4_000]
   end
@@ -130,14 +130,14 @@ RSpec.describe "A running session" do
     end
 
     it "survives the stress program" do
-      result = ruby_child("spec/programs/stress.rb", timeout: 120, env: { "STRESS_SECONDS" => "5" }, ruby_options: ["--yjit"])
+      result = ruby_child("spec/programs/stress/heap.rb", timeout: 120, env: { "STRESS_SECONDS" => "5" }, ruby_options: ["--yjit"])
       expect(result.status).to be_success, result.err[0, 4_000]
     end
   end
 
   it "survives the stress program with engine safepoint" do
     env = { "STRESS_SECONDS" => "5", "PROFILER_ENGINE" => "safepoint" }
-    result = ruby_child("spec/programs/stress.rb", timeout: 120, env: env)
+    result = ruby_child("spec/programs/stress/heap.rb", timeout: 120, env: env)
     expect(result.status).to be_success, result.err[0, 4_000]
   end
 

@@ -150,7 +150,7 @@ RSpec.describe "A session" do
     # @return [Array] results of all the methods, and those where the app's own code ran; or a warning
     def redefined(*steps, **options)
       Dir.mktmpdir do |box|
-        program = File.join(Child::ROOT, "spec/programs/redefined.rb")
+        program = File.join(Child::ROOT, "spec/programs/interop/redefined.rb")
         result = ruby_child(program, *steps, chdir: box, env: { "PROFILER_QUIET" => "1" }, **options)
         expect(result.status).to be_success, "#{steps}: #{result.err[0, 2_000]}"
         [result.out.lines, result.err.lines.uniq.sort]

@@ -5,6 +5,6 @@ RSpec.describe "A thread that is killed while something is refused" do
   include_context "with a program"
 
   it "ends, and the process goes on" do
-    expect(program_json("killed_in_refusals")).to eq(killed: true, alive: 0)
+    expect(program_json("refusals/killed")).to eq(killed: true, alive: 0)
   end
 end

@@ -12,7 +12,7 @@ RSpec.describe "A profiled process that lost the files of the gem" do
   # A copy of the gem, which the program deletes.
   before { FileUtils.cp_r(Child::LIB, in_box("lib")) }
 
-  program = File.expand_path("../programs/lost_files.rb", __dir__)
+  program = File.expand_path("../programs/output/lost_files.rb", __dir__)
 
   def child_of_copy(*arguments)
     command_child(RbConfig.ruby, "-I", in_box("lib"), *arguments, env: environment.merge("PROFILER_OUT" => in_box("it.pb.gz"), "PROFILER_SIGNAL" => "USR2"))

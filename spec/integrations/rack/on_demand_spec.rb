@@ -34,7 +34,7 @@ RSpec.describe "Profiler::Middleware::OnDemand" do
 
   it "shows profiles without profiling these requests" do
     expect(run_json(<<~RUBY)).to eq(type: "text/html; charset=utf-8", denied: "app", reasons: ["slow"], open: 0)
-      # Its `fetch` returns the profile of the first result.
+      # `fetch` returns the profile of the first result.
       store = Class.new { def store(result) = RESULTS << result; def fetch(_id) = RESULTS.first&.profile }.new
       app = stack(out: store) { Shop.serve; [200, {}, ["app"]] }
       get(app, "nobody", "")

@@ -4,7 +4,7 @@
 RSpec.describe "The middleware with slower_than:" do
   include_context "with a program"
 
-  let(:prelude) { require_program("slow_requests") }
+  let(:prelude) { require_program("rack/slow_requests") }
 
   it "keeps the one slow request among many at once: its stack, its waits, who held the GVL, and nothing of others", :timed do
     env = %w[REQUESTS MS].to_h { |it| [it, ENV.fetch(it, nil)] }

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Has threads in a deadlock, at a locked file and at an empty queue. The spec looks at them in a dump.
+# A program with threads in a deadlock, at a locked file and at an empty queue. The spec looks at them in a dump.
 require_relative "start"
 
 one, other = Mutex.new, Mutex.new

@@ -3,7 +3,7 @@
 # Forks in a watched request, whose child ends it and gets no other; and raises at the beginning of one. Prints whether a session runs
 # after each.
 require_relative "../helpers"
-require_relative "../slow_requests"
+require_relative "slow_requests"
 
 reader, writer = IO.pipe
 pid = nil
@@ -15,7 +15,7 @@ end
 Process.wait(pid)
 writer.close
 open_sessions
-trace = TracePoint.new(:return) { |it| (trace.disable; raise "from outside") if it.method_id == :begun_after }
+trace = TracePoint.new(:return) { |it| (trace.disable; raise "from outside") if it.method_id == :session_after }
 other = app
 trace.enable
 raised = error { other.call({}) }

@@ -11,5 +11,5 @@ def get(app, query = "profile=cpu", **env)
   app.call({ "REQUEST_METHOD" => "GET", "REMOTE_ADDR" => "127.0.0.1", "QUERY_STRING" => query }.merge(env.transform_keys(&:to_s)))
 end
 
-# It has the very objects that the app returned, and nothing of the profiler.
+# Returns whether the response has the very objects that the app returned, and nothing of the profiler.
 def untouched?(response) = response.zip([200, HEADERS, BODY]).all? { |got, gave| got.equal?(gave) } && RESULTS.empty?

@@ -3,7 +3,7 @@
 # Takes SIGPROF during a watched request, and gives it back. Prints how far the CPU time of each profile is off, and how many
 # sessions are open.
 require_relative "../helpers"
-require_relative "../slow_requests"
+require_relative "slow_requests"
 
 go, done = Queue.new, Queue.new
 slow = lambda do |env|

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Kills threads that are refused something all the time. Prints whether many were killed, and how many did not end.
-require_relative "helpers"
+require_relative "../helpers"
 
 junk = "no profile" * 300
 refuse = lambda do

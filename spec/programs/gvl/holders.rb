@@ -3,7 +3,7 @@
 # A random program of threads that have the GVL in every way, each of which knows when it had it and when it could have run. So the
 # program knows what ran while others waited. It prints that beside what the profile blames, by kind of work, in ns.
 #
-#   SEED=1 PROGRAM=io INTERVAL=1000 SECONDS=3 ruby spec/programs/gvl_holders.rb
+#   SEED=1 PROGRAM=io INTERVAL=1000 SECONDS=3 ruby spec/programs/gvl/holders.rb
 require "json"
 require "profiler"
 require "fiddle"

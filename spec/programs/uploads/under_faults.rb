@@ -5,9 +5,9 @@
 # noticed anything. SEED repeats the faults, WINDOWS is their number.
 require "json"
 require "tmpdir"
-require_relative "../support/child"
-require_relative "../support/preloaded"
-require_relative "../support/pyroscope_server"
+require_relative "../../support/child"
+require_relative "../../support/preloaded"
+require_relative "../../support/pyroscope_server"
 
 WINDOWS = Integer(ENV.fetch("WINDOWS", "1000"))
 SEED = Integer(ENV.fetch("SEED", rand(1_000_000).to_s))

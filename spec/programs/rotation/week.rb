@@ -3,7 +3,7 @@
 # A week of an always-on session in some minutes: it is rotated again and again, while code is evaluated, redefined and reloaded,
 # and classes, threads, labels and other sessions come and go. Prints a row for each part of it, and fails if anything grows.
 #
-#   ruby -Ilib spec/programs/week.rb 60000 timeline
+#   ruby -Ilib spec/programs/rotation/week.rb 60000 timeline
 require "profiler"
 require "erb"
 require "fileutils"

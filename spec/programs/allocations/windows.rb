@@ -2,7 +2,7 @@
 
 # Decides on windows of programs that allocate evenly, at random and in bursts. Prints the share of the time that the open ones
 # took, and how many there were.
-require_relative "helpers"
+require_relative "../helpers"
 
 # A program whose periods have these rates of objects a second, on one CPU.
 def run(rates, share)

@@ -3,7 +3,7 @@
 # Prints the methods of the modules that are named, as JSON: by module, kind and name, with their parameters; and which are public.
 require "json"
 require "profiler"
-require_relative "../support/parameters"
+require_relative "../../support/parameters"
 
 # autoload.rb would begin to record.
 module Profiler
@@ -13,7 +13,7 @@ module Profiler
 end
 
 # Files for Rails need it, and attached.rb would open a socket.
-lib = File.expand_path("../../lib/profiler", __dir__)
+lib = File.expand_path("../../../lib/profiler", __dir__)
 Dir["#{lib}/**/*.rb"].grep_v(%r{/rails\.rb$|/attached\.rb$|/in_rails/}).each { |path| require path }
 
 methods = ARGV.to_h do |name|

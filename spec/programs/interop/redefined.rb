@@ -3,7 +3,7 @@
 # Calls each method that has a hook, after the steps of the command line: start, autoload, wrap, prepend, stub. Prints a line
 # with the result for each, and on stderr a line for each time that the app's own code ran.
 #
-#   ruby -Ilib spec/programs/redefined.rb wrap start
+#   ruby -Ilib spec/programs/interop/redefined.rb wrap start
 
 Warning[:experimental] = false # Ractors are, on every use
 
