@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "in_rails/sql"
+require_relative "in_libraries/sql"
 
 module Profiler
   # Records each statement of a Sequel database as a marker, +SQL+ with the statement without its values, as {InRails::Markers} does
@@ -21,7 +21,7 @@ module Profiler
     def self.mark(sql, database)
       return yield unless defined?(Session) && Session.any?
 
-      started_ns = (Clock.now * 1_000_000_000).to_i
+      started_ns = Clock.now_ns
       begin
         yield
       ensure
@@ -35,7 +35,7 @@ module Profiler
     # @api private
     def self.name_of(sql, database)
       Losses.own(Losses::OF_APPS, ->(error) { "SQL (not read: #{error.class})" }) do
-        "SQL: #{InRails::Sql.without_values(sql.to_s, dialect: InRails::Sql.dialect(database.database_type))}"
+        "SQL: #{InLibraries::Sql.without_values(sql.to_s, dialect: InLibraries::Sql.dialect(database.database_type))}"
       end
     end
   end

@@ -180,9 +180,9 @@ module Profiler
       raises.enable
       @log&.enable
       @target.enable(calls) unless @target.c_function
-      begun = true
+      running = true
     ensure
-      stop unless begun
+      stop unless running
     end
 
     # @api private
@@ -312,9 +312,9 @@ module Profiler
     # Returns the nanoseconds of a call of a C function, from the fastest of some rounds.
     def call_ns
       turns = Array.new(TURNS) do
-        began = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+        began = Clock.now_ns
         CALLS.times { nil.to_s }
-        Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - began
+        Clock.now_ns - began
       end
       turns.min.fdiv(CALLS)
     end

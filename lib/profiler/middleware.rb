@@ -89,7 +89,7 @@ module Profiler
     # @param question [OnDemand::Question]
     # @api private
     def on_demand(question, env, app)
-      @permission.given?(env) ? answer(question.options_text, env, app, question.begun, question) : app.call(env)
+      @permission.given?(env) ? answer(question.options_text, env, app, question.recordings, question) : app.call(env)
     end
 
     # Ends the recording of a request.
@@ -106,21 +106,21 @@ module Profiler
     def label(env)
       return profile(env) unless @labels && Session.covering?
 
-      begun = Clock.now unless env.fetch(LABELS, nil) # a middleware further out counts the request
+      began_ns = Clock.now_ns unless env.fetch(LABELS, nil) # a middleware further out counts the request
       path = Route.path(env.fetch("SCRIPT_NAME", nil), env.fetch("PATH_INFO", nil))
       early = env[LABELS] = @route.early_labels(env, path)
       begin
         response = Profiler.label(early) { profile(env) }
       ensure
-        count(env, path, early, response, begun)
+        count(env, path, early, response, began_ns)
       end
     end
 
     # Notes the endpoint of a request that has ended, and counts the request under it, even if it failed.
-    def count(env, path, early, response, begun)
+    def count(env, path, early, response, began_ns)
       status = response.first if Array === response
       labels = @route.learn(env, path, early, status)
-      Native.count_request(labels || early, begun) if begun
+      Native.count_request(labels || early, began_ns) if began_ns
     end
 
     # Calls the app, with a profile if the request has one.
@@ -128,20 +128,20 @@ module Profiler
       options_text = @parser.find_in(env)
       return @app.call(env) if @idle && !options_text
 
-      @policy.guarded do |begun|
-        next defer_to_on_demand(options_text, env, begun) if options_text && @permit_inside
-        next answer(options_text, env, @app, begun) if options_text && @permission.given?(env)
+      @policy.guarded do |recordings|
+        next defer_to_on_demand(options_text, env, recordings) if options_text && @permit_inside
+        next answer(options_text, env, @app, recordings) if options_text && @permission.given?(env)
 
-        recording = @policy.by_chance(begun) unless @idle
+        recording = @policy.by_chance(recordings) unless @idle
         recording ? serve(env, recording, @app) : @app.call(env)
       end
     end
 
     # Leaves the response to {OnDemand}. An exception from there has become a response here, because Rails renders a page for
     # it.
-    def defer_to_on_demand(options_text, env, begun)
-      recording = @policy.by_chance(begun) unless @idle
-      question = env[OnDemand::KEY] = OnDemand::Question.new(self, options_text, begun, recording)
+    def defer_to_on_demand(options_text, env, recordings)
+      recording = @policy.by_chance(recordings) unless @idle
+      question = env[OnDemand::KEY] = OnDemand::Question.new(self, options_text, recordings, recording)
       response = recording ? serve(env, recording, @app) : @app.call(env)
       question.failed ? with_header(response, RESULT) { |status| finish(question.failed, status)&.id } : response
     ensure
@@ -150,13 +150,13 @@ module Profiler
 
     # Handles a request from an authorized client.
     #
-    # @param begun [Array<Recording>] see {Recording::Policy#guarded}
+    # @param recordings [Array<Recording>] see {Recording::Policy#guarded}
     # @param question [OnDemand::Question, nil] from further out
-    def answer(options_text, env, app, begun, question = nil)
+    def answer(options_text, env, app, recordings, question = nil)
       named = Shown.name?(options_text) && env.fetch("REQUEST_METHOD", nil) == "GET"
       # A page is not the app's work, and waits while any request is profiled.
       @policy.quietly { question&.outer&.discard } if named
-      shown, recording, refused = attempt(options_text, named, env, begun)
+      shown, recording, refused = attempt(options_text, named, env, recordings)
       if shown
         env.delete(RAILS_POLICY)
         return shown
@@ -172,10 +172,10 @@ module Profiler
     # Starts a recording or finds a page. The app is not called here, because an error could still be current.
     #
     # @return [Array] a response, or a recording, or the reason of a refusal
-    def attempt(options_text, named, env, begun)
+    def attempt(options_text, named, env, recordings)
       return [Index.name?(options_text) ? @index.response(options_text, env.fetch("QUERY_STRING", nil)) : @shown.response(options_text)] if named
 
-      [nil, @policy.on_demand(@parser.parse(options_text), begun)]
+      [nil, @policy.on_demand(@parser.parse(options_text), recordings)]
     rescue *RESCUED_ERRORS => e
       [nil, nil, e.message.scrub("?").gsub(/[^ -~]/, "?")[0, 300]]
     end

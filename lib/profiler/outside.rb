@@ -41,10 +41,10 @@ module Profiler
       before = ticks
       raise Gone, "there is no process #{pid}" if before.empty?
 
-      begun = now
+      began = now
       sleep INTERVAL
       after = ticks
-      @seconds = now - begun
+      @seconds = now - began
       @threads = after.filter_map { |tid, last| thread(tid, last, before[tid]) }.sort_by { |it| [-it.share.to_f, it.tid] }
       raise Gone, "process #{pid} has ended" if @threads.empty?
     end

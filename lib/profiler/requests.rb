@@ -12,11 +12,11 @@ module Profiler
     def self.label(labels, counted: true, &block)
       return Profiler.label(labels, &block) unless counted && defined?(Session) && Session.covering?
 
-      begun = Clock.now
+      began_ns = Clock.now_ns
       begin
         Profiler.label(labels, &block)
       ensure
-        Native.count_request(labels, begun)
+        Native.count_request(labels, began_ns)
       end
     end
   end

@@ -60,8 +60,8 @@ module Profiler
     def call(_worker, job, queue, &work)
       labels = { job: name_of(job), queue: queue.to_s }
       policy = self.class.policy
-      policy.guarded do |begun|
-        recording = policy.quietly { begin_one(policy, job, begun) }
+      policy.guarded do |recordings|
+        recording = policy.quietly { begin_one(policy, job, recordings) }
         Requests.label(labels, counted: !counted_inside?(job)) do
           next yield unless recording
 
@@ -76,14 +76,14 @@ module Profiler
 
     private
 
-    def begin_one(policy, job, begun)
+    def begin_one(policy, job, recordings)
       requested = job[OPTION]
       profiles = self.class.profiles
       may = (requested || (profiles && job[Profiles::OPTION])) && permitted?(job)
-      return policy.by_chance(begun) unless may
-      return profiles.begin(job, begun) unless requested
+      return policy.by_chance(recordings) unless may
+      return profiles.begin(job, recordings) unless requested
 
-      policy.on_demand(requested == true ? {} : Middleware::RequestParser.new(nil).parse(requested.to_s), begun)
+      policy.on_demand(requested == true ? {} : Middleware::RequestParser.new(nil).parse(requested.to_s), recordings)
     end
 
     def permitted?(job)

@@ -24,8 +24,8 @@ module Profiler
       def initialize(pid, patience)
         @target = Target.new(pid)
         @patience = patience
-        @begun = Clock.now
-        @till = @begun + patience
+        @began = Clock.now
+        @till = @began + patience
         @stops = []
       end
 
@@ -35,7 +35,7 @@ module Profiler
         prepare
         ask
         finish
-        Joined.new(Clock.now - @begun, @stops)
+        Joined.new(Clock.now - @began, @stops)
       ensure
         let_go
       end
@@ -138,7 +138,7 @@ module Profiler
         when DONE then nil
         when FAILED then raise Refused, "it could not load the profiler: #{message.scrub("?").tr("\n", " ")}"
         when NOT_LOADED then raise Refused, "it could not load the extension: check that its user may read the file, and that it has the same C library"
-        else raise Refused, "it has begun to load the profiler, but was not ready after #{(till - @begun).round} s: profiler ps shows whether it is by now"
+        else raise Refused, "it has begun to load the profiler, but was not ready after #{(till - @began).round} s: profiler ps shows whether it is by now"
         end
       end
     end

@@ -24,7 +24,7 @@ module Profiler
       def wanted?(env) = Session.covering? && Middleware.env?(env) && !env.key?(Middleware::LABELS)
 
       def labelled(env)
-        begun = Clock.now
+        began_ns = Clock.now_ns
         path = Middleware::Route.path(env.fetch("SCRIPT_NAME", nil), env.fetch("PATH_INFO", nil))
         early = env[Middleware::LABELS] = @route.early_labels(env, path)
         begin
@@ -32,7 +32,7 @@ module Profiler
         ensure
           status = response.first if Array === response
           labels = Losses.own(Losses::OF_APPS, ->(_error) {}) { @route.learn(env, path, early, status) }
-          Native.count_request(labels || early, begun)
+          Native.count_request(labels || early, began_ns)
         end
       end
     end

@@ -28,8 +28,8 @@ module Profiler
         policy = job.class.profiler_policy if enabled
         return yield unless policy
 
-        policy.guarded do |begun|
-          recording = policy.quietly { policy.idle? ? policy.on_demand({}, begun) : policy.by_chance(begun) }
+        policy.guarded do |recordings|
+          recording = policy.quietly { policy.idle? ? policy.on_demand({}, recordings) : policy.by_chance(recordings) }
           next yield unless recording
 
           begin

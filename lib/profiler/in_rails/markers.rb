@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "sql"
+require_relative "../in_libraries/sql"
 
 module Profiler
   module InRails
@@ -26,7 +26,7 @@ module Profiler
           ActiveSupport::Notifications.monotonic_subscribe(pattern) do |name, started, _finished, _id, payload|
             if Session.any?
               text = readable(name) { yield(payload, name) }
-              Native.mark(text, (started * 1_000_000_000).to_i) if text
+              Native.mark(text, (started * 1_000_000_000).to_i.clamp(0, INSTANT)) if text # the app can have replaced its clock
             end
           end
         end
@@ -41,8 +41,8 @@ module Profiler
 
           kind = payload[:cached] ? "SQL cached" : "SQL"
           connection = payload[:connection]
-          dialect = Sql.dialect(connection.respond_to?(:adapter_name) ? connection.adapter_name : nil)
-          "#{[kind, *payload[:name]].join(" ")}: #{Sql.without_values(payload[:sql].to_s, dialect: dialect)}"
+          dialect = InLibraries::Sql.dialect(connection.respond_to?(:adapter_name) ? connection.adapter_name : nil)
+          "#{[kind, *payload[:name]].join(" ")}: #{InLibraries::Sql.without_values(payload[:sql].to_s, dialect: dialect)}"
         end
 
         def cache(payload, name)

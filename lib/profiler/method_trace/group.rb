@@ -28,9 +28,9 @@ module Profiler
 
         group = new(pattern, left_out + found.size - targets.size)
         targets.each { |target| group.add(target, size: targets.size, max_overhead: max_overhead, **options) }
-        begun = group
+        started = true
       ensure
-        group&.stop unless begun
+        group&.stop unless started
       end
 
       # @return [String] the pattern

@@ -39,10 +39,10 @@ module Profiler
       MESSAGE = "message"
       # A call that has begun: its arguments as text, those that the condition asks for by name, the lines that it ran, and the last
       # exception that was raised in it.
-      Begun = Struct.new(:arguments, :asked, :steps, :exception)
+      Call = Struct.new(:arguments, :asked, :steps, :exception)
       # The largest file whose lines are shown, in bytes.
       LARGEST = 1 << 22
-      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :MESSAGE, :Begun, :LARGEST
+      private_constant :MAX_LINES, :MAX_LINES_PER_SECOND, :RESULT, :MESSAGE, :Call, :LARGEST
 
       # The options that a log has, with their defaults.
       DEFAULTS = { args: false, returns: false, show: [], when: nil, lines: false, save: false }.freeze
@@ -163,7 +163,7 @@ module Profiler
         raise ArgumentError, "show: #{AnyObject.text(wrong)} is not a name (allowed: an argument, local variable or label such as id; an instance variable such as @id; a part such as id[0]; self; #{RESULT}; #{MESSAGE})"
       end
 
-      def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+      def clock = Clock.now_ns
 
       def cpu_clock = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
 
@@ -190,28 +190,28 @@ module Profiler
       end
 
       def called(event)
-        begun = Begun.new
+        call = Call.new
         apart do
           calls = (Thread.current[@key] ||= [])
-          calls << begun # before what may fail, as the return takes one
-          describe(begun, event)
+          calls << call # before what may fail, as the return takes one
+          describe(call, event)
           nil
         end
         # The time of the call, and of its first line, begins when all of this is over.
-        begun.steps&.resume(clock)
+        call.steps&.resume(clock)
         @tracer._restart
       end
 
-      def describe(begun, event)
+      def describe(call, event)
         names = @target.arguments
-        begun.steps = Steps.new(@values, names) if @with_steps
+        call.steps = Steps.new(@values, names) if @with_steps
         asked = @paths.select { |_name, path| names.include?(path.root) }
         return unless @args || asked.any?
 
         variables = event.binding
         value = ->(name) { variables.local_variable_get(name) }
-        begun.arguments = @values.list(names.flat_map { |name| with_parts(name, value.call(name)) }) if @args
-        begun.asked = asked.transform_values { |path| path.of(value.call(path.root)) }
+        call.arguments = @values.list(names.flat_map { |name| with_parts(name, value.call(name)) }) if @args
+        call.asked = asked.transform_values { |path| path.of(value.call(path.root)) }
       end
 
       # Returns the name and the value, and those of the requested parts.
@@ -241,24 +241,24 @@ module Profiler
         now = clock
         apart do
           calls = Thread.current[@key]
-          begun = calls&.pop
+          call = calls&.pop
           Thread.current[@key] = nil if calls && calls.empty?
-          begun&.steps&.finish(event.binding, now)
-          ended(event, begun)
+          call&.steps&.finish(event.binding, now)
+          ended(event, call)
         end
       end
 
-      # @param begun [Begun, nil] nil if its beginning could not be described, so that nothing is known about the arguments
+      # @param call [Call, nil] nil if its beginning could not be described, so that nothing is known about the arguments
       # @return [Symbol, nil] +:last+ if no further call is to be logged
-      def ended(event, begun)
+      def ended(event, call)
         times, raised, klass = @tracer._finished
-        return unless times && begun
+        return unless times && call
 
         facts = Facts.new(times, raised, klass)
-        return unless @condition.nil? || @condition.true? { |name| value_of(name, event, facts, begun.asked || {}) }
+        return unless @condition.nil? || @condition.true? { |name| value_of(name, event, facts, call.asked || {}) }
         return if too_many?
 
-        write([line(event, facts, begun), *begun.steps&.lines(@source)])
+        write([line(event, facts, call), *call.steps&.lines(@source)])
         Native.mark(@target.name, clock - times.first)
         @flight&.save_soon("#{@target.name} took #{facts.duration}")
         :last if @limit && (@logged += 1) >= @limit
@@ -289,10 +289,10 @@ module Profiler
         over
       end
 
-      def line(event, facts, begun)
-        arguments = begun.arguments
+      def line(event, facts, call)
+        arguments = call.arguments
         outcome = facts.outcome
-        outcome += " #{@values.message(MESSAGE, begun.exception)}" if facts.raised? && begun.exception
+        outcome += " #{@values.message(MESSAGE, call.exception)}" if facts.raised? && call.exception
         outcome = "returned #{result(event.return_value)}" if @returns && !facts.raised?
         origin = @origin.text
         "#{Time.now.strftime("%H:%M:%S.%L")}  #{facts.duration}  #{@target.name}#{"(#{arguments})" if arguments}#{surroundings(event)} #{outcome}#{", from #{origin}" if origin}"

@@ -13,8 +13,8 @@ module Profiler
       KEY = "profiler.on_demand"
       # A request for a profile, passed inwards from the +middleware+ further out. +options_text+ has the requested options. +outer+
       # is the recording that yields to the requested one: that of a middleware which observes all requests. +failed+ goes
-      # outwards: the recording of an app that raised. +begun+ are the recordings that began, for {Recording::Policy#guarded}.
-      Question = Struct.new(:middleware, :options_text, :begun, :outer, :failed)
+      # outwards: the recording of an app that raised. +recordings+ are those that began, for {Recording::Policy#guarded}.
+      Question = Struct.new(:middleware, :options_text, :recordings, :outer, :failed)
 
       def initialize(app)
         @app = app

@@ -63,7 +63,7 @@ module Profiler
       # @raise [Full, ArgumentError, Unsupported]
       def record(options, seconds, client)
         hold(seconds) do |place|
-          Session.begin(options) { |begun| place.session = begun }
+          Session.begin(options) { |session| place.session = session }
           next unless wait(seconds, client)
 
           # Rotates gently, so that other threads run while functions are named.

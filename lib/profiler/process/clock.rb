@@ -16,6 +16,9 @@ module Profiler
 
       # Returns seconds on the monotonic clock.
       def now = Native.clock(false)
+
+      # Returns nanoseconds on the monotonic clock.
+      def now_ns = Native.clock_ns
     end
   end
 end

@@ -14,7 +14,7 @@ module Profiler
       # @param scope [Integer] of +Labels.new_scope+
       # @yieldparam session [Session]
       # @raise [ArgumentError, Unsupported]
-      def begin(scope, &begun) = Session.begin(@options, bound: true, scope: scope, &begun)
+      def begin(scope, &on_start) = Session.begin(@options, bound: true, scope: scope, &on_start)
 
       # @param requested [Hash] options in place of these
       # @return [SessionPerRequest]

@@ -19,7 +19,7 @@ module Profiler
       def initialize(options)
         @options = options
         @starting = Mutex.new
-        @begun = 0
+        @started = 0
       end
 
       # Starts a slice.
@@ -28,17 +28,17 @@ module Profiler
       # @yieldparam session [Session]
       # @raise [ArgumentError, Unsupported] if no session can record; the next attempt is made a second later
       def begin(scope)
-        @begun += 1 # which may miss one of two threads: it only has to change
+        @started += 1 # which may miss one of two threads: it only has to change
         session = @session
-        yield session&.slice(scope) || begun_after(session).slice(scope) || raise(Unsupported, "no session can record")
+        yield session&.slice(scope) || session_after(session).slice(scope) || raise(Unsupported, "no session can record")
       end
 
       # Ends the session if no slice began for a second, and none is open. To be called again until it returns true.
       #
       # @return [Boolean] whether there is no session
       def rest?
-        if @seen != @begun
-          @seen, @seen_at = @begun, Clock.now
+        if @seen != @started
+          @seen, @seen_at = @started, Clock.now
           false
         else
           Clock.now - @seen_at >= REST && end_if_unused
@@ -53,7 +53,7 @@ module Profiler
       private
 
       # @param last [Session, nil] one that is over, or records no more, as when another profiler has taken the signal
-      def begun_after(last)
+      def session_after(last)
         @starting.synchronize do
           if last && @session.equal?(last)
             @session = nil

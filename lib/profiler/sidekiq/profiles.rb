@@ -40,13 +40,13 @@ module Profiler
       # Starts the recording of a job, if it has the option.
       #
       # @param job [Hash]
-      # @param begun [Array] as for {Recording::Policy#on_demand}
+      # @param recordings [Array] as for {Recording::Policy#on_demand}
       # @return [Recording, nil]
       # @raise [Recording::Refused]
-      def begin(job, begun)
+      def begin(job, recordings)
         return unless job[OPTION]
 
-        @policy.on_demand(options(job), begun).tap { |it| it.work = job }
+        @policy.on_demand(options(job), recordings).tap { |it| it.work = job }
       end
 
       private

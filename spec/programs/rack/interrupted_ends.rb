@@ -12,8 +12,8 @@ finish = lambda do |at|
     next unless event.path.include?("/lib/profiler/")
     (trace.disable; raise Interrupt, "from outside") if (returns += 1) == at
   end
-  policy.guarded do |begun|
-    recording = policy.on_demand({}, begun)
+  policy.guarded do |recordings|
+    recording = policy.on_demand({}, recordings)
     trace.enable(target_thread: Thread.current) { recording.finish }
   end
   returns

@@ -3,7 +3,8 @@
 
 use std::sync::atomic::Ordering;
 
-use magnus::{function, Error, Object, RHash, RModule, RString, Ruby, TryConvert, Value};
+use magnus::{function, Error, Object, RHash, RModule, RString, Ruby};
+use profiler_core::text::{cut, MAX_NAME_BYTES};
 
 use crate::capture::allocation;
 use crate::sampler::{self, fork};
@@ -11,16 +12,13 @@ use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::vm::strings::lossy;
 use crate::{labels, threads, vm};
-use profiler_core::text::{cut, MAX_NAME_BYTES};
 
 /// Implements `Native.mark(name, started_ns)`: see `Profiler.marker`.
-fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), Error> {
+fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
     fork::continue_after_fork();
     if !CAPTURE.enabled.load(Ordering::Relaxed) {
         return Ok(());
     }
-    // An app can have replaced the clock that the time came from. The marker is then an instant.
-    let started_ns = u64::try_convert(started_ns).unwrap_or(i64::MAX as u64);
     let me = vm::threads::current(ruby, vm::threads::Names::Included)?;
     let name = if name.is_utf8_compatible_encoding() {
         // SAFETY: no Ruby code runs while the slice is read.
@@ -37,14 +35,14 @@ fn mark(ruby: &Ruby, name: RString, started_ns: Value) -> Result<(), Error> {
     Ok(())
 }
 
-/// Implements `Native.count_request(labels, begun)`: a request, or a job, with these labels ends now. It
-/// began at `begun` on the monotonic clock, in seconds.
-fn count_request(ruby: &Ruby, labels: RHash, begun: f64) -> Result<(), Error> {
+/// Implements `Native.count_request(labels, began_ns)`: a request, or a job, with these labels ends now. It
+/// began at `began_ns` on the monotonic clock.
+fn count_request(ruby: &Ruby, labels: RHash, began_ns: u64) -> Result<(), Error> {
     fork::continue_after_fork();
     if !CAPTURE.enabled.load(Ordering::Relaxed) || !vm::process::on_main_ractor() {
         return Ok(());
     }
-    let took_ns = clock::monotonic_ns().saturating_sub((begun * 1e9) as u64);
+    let took_ns = clock::monotonic_ns().saturating_sub(began_ns);
     let own = labels::set_from(ruby, labels)?;
     let all = labels::on_current(ruby, &own)?;
     sampler::count_request(&own, &all, took_ns);

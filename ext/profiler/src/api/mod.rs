@@ -31,6 +31,11 @@ fn clock_s(real: bool) -> f64 {
     ns as f64 / 1e9
 }
 
+/// Implements `Native.clock_ns`: returns nanoseconds on the monotonic clock.
+fn clock_ns() -> u64 {
+    clock::monotonic_ns()
+}
+
 /// Implements `Native.usage_of_children`: returns the resources of the child processes that have ended, by
 /// name.
 fn usage_of_children(ruby: &Ruby) -> Result<RHash, Error> {
@@ -65,6 +70,7 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule) -> Result<(), Error> {
     native.define_singleton_method("hold_interrupts", function!(interrupts::hold, 1))?;
     native.define_singleton_method("describe", function!(describe, 1))?;
     native.define_singleton_method("clock", function!(clock_s, 1))?;
+    native.define_singleton_method("clock_ns", function!(clock_ns, 0))?;
     native.define_singleton_method("usage_of_children", function!(usage_of_children, 0))?;
     native.define_singleton_method("own_thread_ends", function!(threads::own::end, 0))?;
     native.define_singleton_method("count_from_processes", function!(sender::count_from_processes, 1))?;

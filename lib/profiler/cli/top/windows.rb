@@ -28,7 +28,7 @@ module Profiler
         @client = client
         @session = session
         @length = length
-        @begun = Clock.now
+        @began = Clock.now
         @seen = []
       end
 
@@ -48,7 +48,7 @@ module Profiler
       def take
         _, bytes = @client.ask(do: "rotate", session: @session)
         now = Clock.now
-        seconds, @begun = now - @begun, now
+        seconds, @began = now - @began, now
         profile = Native.parse(bytes)
         @seen.shift if @seen.size >= MAX_WINDOWS
         @seen << profile
@@ -58,7 +58,7 @@ module Profiler
       # Returns the seconds until the window ends.
       #
       # @return [Float]
-      def left = @begun + @length - Clock.now
+      def left = @began + @length - Clock.now
 
       # Returns all that was recorded so far.
       #
