@@ -27,15 +27,13 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         threads if threads > 0 && blamed_ns > 0 => format!(": {} waited", counted(threads, "thread")),
         _ => String::new(),
     };
-    Some(Finding {
-        kind: Kind::Blocked,
-        text: format!("blocked in {blocked} for {} without releasing the GVL{waited}", duration(at.weight)),
-        weight: at.weight,
-        of: clock.of,
-        share: Some(clock.share(at.weight)),
-        place: Some(place),
-        command: details_of(sites.name(place)),
-    })
+    Some(clock.finding(
+        Kind::Blocked,
+        format!("blocked in {blocked} for {} without releasing the GVL{waited}", duration(at.weight)),
+        at.weight,
+        Some(place),
+        details_of(sites.name(place)),
+    ))
 }
 
 /// Returns the number of threads that waited for the GVL.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::{Finding, Kind};
 use crate::analysis::idle::Idle;
 use crate::analysis::loading::{Load, Loads};
 use crate::analysis::serving::Handlers;
 use crate::analysis::sites::Sites;
 use crate::analysis::wait_cause::{Cause, Causes};
-use crate::profile::{Profile, Sample, SampleType};
+use crate::profile::{Frame, Profile, Sample, SampleType};
 use crate::record::State;
 
 /// The part of the time after loading that requests or jobs must take for the program to be a server.
@@ -174,5 +175,17 @@ impl<'profile> Clock<'profile> {
     /// Returns whether the weight is enough of the time for a finding.
     pub(super) fn is_significant(&self, weight: u64) -> bool {
         weight > 0 && self.share(weight) >= super::MIN_SHARE
+    }
+
+    /// Returns a finding on a part of this time.
+    pub(super) fn finding(
+        &self,
+        kind: Kind,
+        text: String,
+        weight: u64,
+        place: Option<Frame>,
+        command: String,
+    ) -> Finding {
+        Finding { kind, text, weight, of: self.of, share: Some(self.share(weight)), place, command }
     }
 }

@@ -44,15 +44,13 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
             }
         }
     };
-    Some(Finding {
-        kind: Kind::Gc,
-        text: format!("collecting garbage{by}"),
+    Some(clock.finding(
+        Kind::Gc,
+        format!("collecting garbage{by}"),
         weight,
-        of: clock.of,
-        share: Some(clock.share(weight)),
         place,
-        command: "profiler report FILE --method 'garbage collection'".into(),
-    })
+        "profiler report FILE --method 'garbage collection'".into(),
+    ))
 }
 
 /// Returns the class with the most bytes among the objects that the function allocated, if objects were

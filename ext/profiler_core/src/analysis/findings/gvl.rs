@@ -34,13 +34,11 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         }
         [one, ..] => clause(held_ns(one), weight, clock, &format!("held by {}", name(one))),
     };
-    Some(Finding {
-        kind: Kind::Gvl,
-        text: format!("waiting for the GVL{held}"),
+    Some(clock.finding(
+        Kind::Gvl,
+        format!("waiting for the GVL{held}"),
         weight,
-        of: clock.of,
-        share: Some(clock.share(weight)),
-        place: holders.first().and_then(At::place),
-        command: "profiler report FILE --type gvl_blame".into(),
-    })
+        holders.first().and_then(At::place),
+        "profiler report FILE --type gvl_blame".into(),
+    ))
 }

@@ -101,15 +101,13 @@ fn hottest(
         }
         None => format!("running {}", at.words(&title, at.callee(profile), clock)),
     };
-    Some(Finding {
-        kind: Kind::Running,
+    Some(clock.finding(
+        Kind::Running,
         text,
-        weight: at.weight,
-        of: clock.of,
-        share: Some(clock.share(at.weight)),
-        place: Some(caller.map_or(place, |it| it.0)),
-        command: details_of(sites.name(place)),
-    })
+        at.weight,
+        Some(caller.map_or(place, |it| it.0)),
+        details_of(sites.name(place)),
+    ))
 }
 
 /// Returns the innermost function that holds half of the running time: the one with the least weight among
@@ -150,15 +148,13 @@ fn trunk(
     let called = called.unwrap_or_default();
     let branches = branches(profile, clock, &at);
     let branches = if branches.is_empty() { String::new() } else { format!(": {}", branches.join(", ")) };
-    Some(Finding {
-        kind: Kind::Running,
-        text: format!("inside {}{called}{branches}", sites.title(place)),
-        weight: at.weight,
-        of: clock.of,
-        share: Some(clock.share(at.weight)),
-        place: Some(caller.map_or(place, |it| it.0)),
-        command: details_of(sites.name(place)),
-    })
+    Some(clock.finding(
+        Kind::Running,
+        format!("inside {}{called}{branches}", sites.title(place)),
+        at.weight,
+        Some(caller.map_or(place, |it| it.0)),
+        details_of(sites.name(place)),
+    ))
 }
 
 /// Returns the function with the least weight among those that hold half of `ran`.

@@ -47,15 +47,7 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
         None => String::new(),
     };
     let by = place.map_or_else(String::new, |it| required_by(&sites.title(it)));
-    Some(Finding {
-        kind: Kind::Loading,
-        text: format!("loading code{what}{by}"),
-        weight,
-        of: clock.of,
-        share: Some(clock.share(weight)),
-        place,
-        command: command(),
-    })
+    Some(clock.finding(Kind::Loading, format!("loading code{what}{by}"), weight, place, command()))
 }
 
 /// Finds what a server loaded before its requests, which is left out of the percentages.

@@ -48,15 +48,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
             }
             called => format!("{} in {}", cause.words(), at.words(&title, called, clock)),
         };
-        Some(Finding {
-            kind: Kind::Waiting,
-            text,
-            weight: at.weight,
-            of: clock.of,
-            share: Some(clock.share(at.weight)),
-            place: Some(place),
-            command: details_of(sites.name(place)),
-        })
+        Some(clock.finding(Kind::Waiting, text, at.weight, Some(place), details_of(sites.name(place))))
     };
     sums.iter().take(MAX_WAITS).filter_map(finding).collect()
 }
