@@ -116,11 +116,14 @@ impl Change {
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let grew = self.weight.after > self.weight.before;
-        match self.significant() && self.weight.chance < LEVEL {
-            false => Verdict::Same,
-            true if grew != (self.delta() > 0.0) => Verdict::Moved,
-            true if grew => Verdict::Slower,
-            true => Verdict::Faster,
+        if !self.significant() || self.weight.chance >= LEVEL {
+            Verdict::Same
+        } else if grew != (self.delta() > 0.0) {
+            Verdict::Moved
+        } else if grew {
+            Verdict::Slower
+        } else {
+            Verdict::Faster
         }
     }
 
@@ -199,33 +202,14 @@ pub(crate) fn key(function: &Function) -> Key {
 pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     let runs = |side: &[&Profile]| side.iter().map(|it| Run::new(it, compare)).collect::<Vec<_>>();
     let mut sides = [runs(before), runs(after)];
-    let mut functions: BTreeMap<Key, Function> = BTreeMap::new();
-    for profile in before.iter().chain(after) {
-        profile.functions.iter().for_each(|it| drop(functions.insert(key(it), it.clone())));
-    }
-    let mut rows: Vec<Row> = functions
-        .into_iter()
-        .map(|(key, function)| Row::new(function, &sides, |it| it.value(&key)))
-        .collect();
-    rows.retain(|it| it.samples > 0 || it.before + it.after > 0.0);
-
+    let rows = rows(before.iter().chain(after), &sides);
     let tested = Tested::of(&rows, &sides);
     // Now compare the weights, whatever was compared before.
     let counted = before.iter().chain(after).all(|it| it.requests.count() > 0);
     for run in sides.iter_mut().flatten() {
         run.compare_weights(counted);
     }
-    let weights: Vec<Row> = rows
-        .iter()
-        .map(|it| (key(&it.function), it.function.clone()))
-        .map(|(key, function)| Row::new(function, &sides, |it| it.value(&key)))
-        .collect();
-    let tested_weights = Tested::of(&weights, &sides);
-    let weights = weights.iter().zip(&tested_weights.chances).map(|(row, chance)| Weight {
-        before: row.before,
-        after: row.after,
-        chance: *chance,
-    });
+    let weights = weights(&rows, &sides);
     let mut changes: Vec<Change> = rows
         .into_iter()
         .zip(&tested.chances)
@@ -236,13 +220,12 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         })
         .collect();
     changes.sort_by(|one, other| {
-        let is_chance = |it: &Change| !it.significant();
         let size = |it: &Change| rounded(it.delta().abs());
-        let named = |it: &Change| (it.function.name.clone(), it.function.path.clone());
-        is_chance(one)
-            .cmp(&is_chance(other))
+        let significant_first = other.significant().cmp(&one.significant());
+        significant_first
             .then(size(other).total_cmp(&size(one)))
-            .then_with(|| named(one).cmp(&named(other)))
+            .then_with(|| one.function.name.cmp(&other.function.name))
+            .then_with(|| one.function.path.cmp(&other.function.path))
     });
     let requests =
         |side: &[&Profile]| side.iter().fold(0_u64, |sum, it| sum.saturating_add(it.requests.count()));
@@ -250,15 +233,12 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
     let failed = [failures(before), failures(after)];
     let reason = reason::find(&sides);
     let [before, after] = &sides;
-    let mean = |runs: &[Run]| runs.iter().map(|it| it.all.weight).sum::<f64>() / runs.len().max(1) as f64;
-    let without_cpu =
-        |runs: &[Run]| runs.iter().map(|it| it.without_cpu).sum::<f64>() / runs.len().max(1) as f64;
     let samples = |runs: &[Run]| runs.iter().map(|it| it.all.samples).sum::<u64>();
     Diff {
         compare,
-        before: mean(before),
-        after: mean(after),
-        without_cpu: [without_cpu(before), without_cpu(after)],
+        before: mean(before, |it| it.all.weight),
+        after: mean(after, |it| it.all.weight),
+        without_cpu: [before, after].map(|runs| mean(runs, |it| it.without_cpu)),
         samples: (samples(before), samples(after)),
         compared: tested.compared,
         spread: tested.spread,
@@ -268,6 +248,36 @@ pub fn diff(before: &[&Profile], after: &[&Profile], compare: Compare) -> Diff {
         failed,
         changes,
     }
+}
+
+/// Returns a row for each function of the profiles that any run knows.
+fn rows<'profiles>(
+    profiles: impl Iterator<Item = &'profiles &'profiles Profile>,
+    sides: &[Vec<Run>; 2],
+) -> Vec<Row> {
+    let mut functions: BTreeMap<Key, Function> = BTreeMap::new();
+    for profile in profiles {
+        profile.functions.iter().for_each(|it| drop(functions.insert(key(it), it.clone())));
+    }
+    functions
+        .into_iter()
+        .map(|(key, function)| Row::new(function, sides, |it| it.value(&key)))
+        .filter(|it| it.samples > 0 || it.before + it.after > 0.0)
+        .collect()
+}
+
+/// Returns the weight of each row's function, from runs that compare weights.
+fn weights(rows: &[Row], sides: &[Vec<Run>; 2]) -> Vec<Weight> {
+    let rows: Vec<Row> = rows
+        .iter()
+        .map(|row| (key(&row.function), row.function.clone()))
+        .map(|(key, function)| Row::new(function, sides, |it| it.value(&key)))
+        .collect();
+    let chances = Tested::of(&rows, sides).chances;
+    rows.iter()
+        .zip(chances)
+        .map(|(row, chance)| Weight { before: row.before, after: row.after, chance })
+        .collect()
 }
 
 /// Returns how the runs of a side that failed have ended.
@@ -376,8 +386,8 @@ impl Row {
 }
 
 /// Returns the mean of some number of all runs.
-fn mean(runs: &[Known], of: impl Fn(&Known) -> f64) -> f64 {
-    runs.iter().map(of).sum::<f64>() / runs.len().max(1) as f64
+fn mean<T>(runs: &[T], number: impl Fn(&T) -> f64) -> f64 {
+    runs.iter().map(number).sum::<f64>() / runs.len().max(1) as f64
 }
 
 /// Rounds to ten digits. Sums of the same weights in another order differ in their last digits, and equal changes
