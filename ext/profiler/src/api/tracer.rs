@@ -102,8 +102,8 @@ impl Tracer {
 
     /// Implements `tracer._tracepoints`: returns the TracePoint for the method and the one for exceptions,
     /// both to be enabled.
-    fn tracepoints(ruby: &Ruby, it: &Self) -> (Value, Value) {
-        (ruby.get_inner(it.on_method), ruby.get_inner(it.on_raise))
+    fn tracepoints(ruby: &Ruby, tracer: &Self) -> (Value, Value) {
+        (ruby.get_inner(tracer.on_method), ruby.get_inner(tracer.on_raise))
     }
 
     /// Implements `tracer._begin`: begins to measure.
@@ -119,7 +119,7 @@ impl Tracer {
     }
 
     /// Implements `tracer._end`: disables the TracePoints. The sums stay.
-    fn end(ruby: &Ruby, it: &Self) {
+    fn end(ruby: &Ruby, tracer: &Self) {
         let end = |sums: &mut Sums| {
             if sums.ended_ns == 0 {
                 sums.ended_ns = clock::monotonic_ns();
@@ -127,10 +127,10 @@ impl Tracer {
         };
         // SAFETY: methods run with the GVL; the clock calls nothing; both TracePoints are live.
         unsafe {
-            it.tracer.with(end);
-            tracepoints::disable(ruby.get_inner(it.on_method).as_raw());
-            tracepoints::disable(ruby.get_inner(it.on_raise).as_raw());
-            let on_calls = it.tracer.with(|sums| sums.on_calls).unwrap_or(0);
+            tracer.tracer.with(end);
+            tracepoints::disable(ruby.get_inner(tracer.on_method).as_raw());
+            tracepoints::disable(ruby.get_inner(tracer.on_raise).as_raw());
+            let on_calls = tracer.tracer.with(|sums| sums.on_calls).unwrap_or(0);
             if on_calls != 0 {
                 tracepoints::disable(on_calls);
             }
@@ -200,47 +200,50 @@ impl Tracer {
     }
 
     /// Implements `tracer._summary(name)`: returns all sums so far, with names.
-    fn summary(ruby: &Ruby, it: &Self, name: String) -> Result<RHash, Error> {
-        let it = it.named(ruby, name)?;
+    fn summary(ruby: &Ruby, tracer: &Self, name: String) -> Result<RHash, Error> {
+        let summary = tracer.named(ruby, name)?;
         let hash = ruby.hash_new();
         let numbers = [
-            ("calls", it.calls),
-            ("finished", it.finished),
-            ("raised", it.raised),
-            ("began_before", it.began_before),
-            ("duration_ns", it.duration_ns),
-            ("total_ns", it.total_ns),
-            ("shortest_ns", it.range_ns.0),
-            ("longest_ns", it.range_ns.1),
-            ("running_ns", it.parts.running_ns),
-            ("waiting_ns", it.parts.waiting_ns),
-            ("gvl_ns", it.parts.gvl_ns),
-            ("gc_ns", it.parts.gc_ns + it.parts.gc_off_cpu_ns),
-            ("other_callers", it.other_callers),
-            ("other_classes", it.other_classes),
-            ("own_ns", it.own_ns),
-            ("other_functions", it.others.map_or(0, |(number, _)| number)),
+            ("calls", summary.calls),
+            ("finished", summary.finished),
+            ("raised", summary.raised),
+            ("began_before", summary.began_before),
+            ("duration_ns", summary.duration_ns),
+            ("total_ns", summary.total_ns),
+            ("shortest_ns", summary.range_ns.0),
+            ("longest_ns", summary.range_ns.1),
+            ("running_ns", summary.parts.running_ns),
+            ("waiting_ns", summary.parts.waiting_ns),
+            ("gvl_ns", summary.parts.gvl_ns),
+            ("gc_ns", summary.parts.gc_ns + summary.parts.gc_off_cpu_ns),
+            ("other_callers", summary.other_callers),
+            ("other_classes", summary.other_classes),
+            ("own_ns", summary.own_ns),
+            ("other_functions", summary.others.map_or(0, |(number, _)| number)),
         ];
         for (name, number) in numbers {
             hash.aset(ruby.to_symbol(name), number)?;
         }
         let percentiles = ruby.hash_new();
-        for (name, ns) in &it.percentiles {
+        for (name, ns) in &summary.percentiles {
             percentiles.aset(ruby.to_symbol(name), *ns)?;
         }
         hash.aset(ruby.to_symbol("percentiles_ns"), percentiles)?;
-        let callers =
-            it.callers.iter().map(|caller| (&*caller.name, &*caller.place, caller.calls, caller.total_ns));
+        let callers = summary
+            .callers
+            .iter()
+            .map(|caller| (&*caller.name, &*caller.place, caller.calls, caller.total_ns));
         hash.aset(ruby.to_symbol("callers"), ruby.ary_from_iter(callers))?;
-        for (name, counts) in [("results", &it.results), ("exceptions", &it.exceptions)] {
+        for (name, counts) in [("results", &summary.results), ("exceptions", &summary.exceptions)] {
             let counts = counts.iter().map(|(class, count)| (&**class, *count));
             hash.aset(ruby.to_symbol(name), ruby.ary_from_iter(counts))?;
         }
-        let histogram = it.histogram.iter().map(|bucket| (bucket.from_ns, bucket.below_ns, bucket.count));
+        let histogram =
+            summary.histogram.iter().map(|bucket| (bucket.from_ns, bucket.below_ns, bucket.count));
         hash.aset(ruby.to_symbol("histogram"), ruby.ary_from_iter(histogram))?;
-        hash.aset(ruby.to_symbol("exact"), it.is_exact)?;
-        hash.aset(ruby.to_symbol("ended"), it.ended)?;
-        if let Some(inside) = &it.inside {
+        hash.aset(ruby.to_symbol("exact"), summary.is_exact)?;
+        hash.aset(ruby.to_symbol("ended"), summary.ended)?;
+        if let Some(inside) = &summary.inside {
             inside::add_to(ruby, hash, inside)?;
         }
         Ok(hash)
@@ -248,8 +251,8 @@ impl Tracer {
 
     /// Implements `tracer._text(name, columns, rows)`: returns the sums so far as text, with so many functions that ran
     /// inside.
-    fn text(ruby: &Ruby, it: &Self, name: String, columns: usize, rows: usize) -> Result<String, Error> {
-        Ok(it.named(ruby, name)?.text(columns, rows))
+    fn text(ruby: &Ruby, tracer: &Self, name: String, columns: usize, rows: usize) -> Result<String, Error> {
+        Ok(tracer.named(ruby, name)?.text(columns, rows))
     }
 
     /// Implements `Tracer._table(pattern, names, tracers, left_out, columns)`: returns the sums of several
@@ -263,9 +266,9 @@ impl Tracer {
     ) -> Result<String, Error> {
         let mut methods = Vec::with_capacity(names.len());
         for (name, tracer) in names.into_iter().zip(tracers) {
-            let it = <&Self>::try_convert(tracer)?;
+            let tracer = <&Self>::try_convert(tracer)?;
             // SAFETY: methods run with the GVL, and the copies call nothing of the VM.
-            let copied = unsafe { it.tracer.with(|sums| Copied::of(sums)) };
+            let copied = unsafe { tracer.tracer.with(|sums| Copied::of(sums)) };
             let summary = copied.map(|it| it.summary).unwrap_or_default();
             methods.push(Summary { name, ..summary });
         }
@@ -306,7 +309,7 @@ impl Tracer {
 fn caller(sum: &CallerSum, function: Option<&Function>) -> Caller {
     let name = function.map(|it| it.name.clone()).unwrap_or_default();
     let place = match function {
-        Some(it) if it.path != Function::CFUNC => format!("{}:{}", it.path, sum.caller.1),
+        Some(caller) if caller.path != Function::CFUNC => format!("{}:{}", caller.path, sum.caller.1),
         _ => String::new(),
     };
     Caller { name, place, calls: sum.calls, total_ns: sum.total_ns }

@@ -83,9 +83,9 @@ pub(crate) struct Sums {
     pub(crate) limits: Limits,
     /// The lines at which the method returns. If it leaves with nil at another line, it raised or threw.
     pub(crate) return_lines: Vec<u32>,
-    /// True if the method has one line only.
+    /// Whether the method has one line only.
     pub(crate) has_one_line: bool,
-    /// True if the method is a C function, for which the hook runs at calls of all of them.
+    /// Whether the method is a C function, for which the hook runs at calls of all of them.
     pub(crate) is_c_function: bool,
     /// The number of calls and returns of other C functions, or with `inside` of any code outside of the calls, and the
     /// time that one takes, ns.

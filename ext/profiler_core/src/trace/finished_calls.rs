@@ -9,7 +9,7 @@ const MAX_FIBERS: usize = 64;
 /// A call that has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinishedCall {
-    /// The address of its fiber, which the caller keeps alive and in place.
+    /// The address of the call's fiber, which the caller keeps alive and in place.
     pub fiber: u64,
     /// The duration of the call, ns.
     pub ns: u64,

@@ -1,9 +1,8 @@
 //! The functions that ran inside of a traced method, with names.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-use hashbrown::HashMap;
 
 use super::{CallGraph, Shortcomings};
 use crate::profile::Function;
@@ -13,7 +12,7 @@ use crate::text::units::{count, counted, duration};
 const OTHER: &str = "(other functions)";
 
 /// A function that ran inside of a traced method.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InnerFunction {
     /// The function.
     pub function: Function,
@@ -30,7 +29,7 @@ pub struct InnerFunction {
 }
 
 /// The calls of a function by another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InnerCaller {
     /// The index of the caller in [`Inside::functions`].
     pub place: usize,
@@ -58,73 +57,42 @@ impl Inside {
     /// the same name and place become one, as do the methods of classes without a name.
     #[must_use]
     pub fn of(graph: &CallGraph, names: Vec<Function>, shortcomings: Shortcomings) -> Self {
-        let other = Function {
-            name: OTHER.into(),
-            class_name: String::new(),
-            method_name: String::new(),
-            path: String::new(),
-            first_line: 0,
-        };
-        let mut functions: Vec<InnerFunction> = Vec::new();
-        let mut known: HashMap<(String, String, u32), usize> = HashMap::new();
-        let mut places = Vec::with_capacity(graph.functions().len());
-        for (sum, function) in graph.functions().iter().zip(std::iter::once(other).chain(names)) {
-            let key = (function.name.clone(), function.path.clone(), function.first_line);
-            let place = *known.entry(key).or_insert(functions.len());
-            if place == functions.len() {
-                functions.push(InnerFunction {
-                    function,
-                    calls: 0,
-                    blocks: 0,
-                    total_ns: 0,
-                    self_ns: 0,
-                    callers: Vec::new(),
-                });
-            }
-            if let Some(known) = functions.get_mut(place) {
-                known.calls += sum.calls;
-                known.blocks += sum.blocks;
-                known.total_ns += sum.total_ns;
-                known.self_ns += sum.self_ns;
-            }
-            places.push(place);
+        let names: Vec<Function> = std::iter::once(Function::named(OTHER)).chain(names).collect();
+        let mut merged: BTreeMap<Key<'_>, InnerFunction> = BTreeMap::new();
+        for (sum, function) in graph.functions().iter().zip(&names) {
+            let known = merged.entry(key(function)).or_default();
+            known.function.clone_from(function);
+            known.calls += sum.calls;
+            known.blocks += sum.blocks;
+            known.total_ns += sum.total_ns;
+            known.self_ns += sum.self_ns;
         }
-        let order = order(&functions);
-        let mut rank = vec![0; functions.len()];
-        for (place, from) in order.iter().enumerate() {
-            if let Some(rank) = rank.get_mut(*from) {
-                *rank = place;
-            }
-        }
-        let place_of = |place: u16| {
-            places.get(usize::from(place)).and_then(|place| rank.get(*place)).copied().unwrap_or(0)
-        };
-        let mut sorted: Vec<InnerFunction> =
-            order.iter().filter_map(|place| functions.get(*place)).cloned().collect();
+        let mut functions: Vec<InnerFunction> = merged.into_values().collect();
+        functions.sort_by_key(|it| Reverse((it.calls + it.blocks > 0, it.self_ns, it.calls)));
+        let known: BTreeMap<Key<'_>, usize> =
+            functions.iter().enumerate().map(|(place, it)| (key(&it.function), place)).collect();
+        let places: Vec<usize> =
+            names.iter().map(|name| known.get(&key(name)).copied().unwrap_or(0)).collect();
+        let place_of = |number: u16| places.get(usize::from(number)).copied().unwrap_or(0);
+        let mut edges: BTreeMap<(usize, usize), InnerCaller> = BTreeMap::new();
         for sum in graph.edges().iter().skip(1) {
-            let caller = place_of(sum.caller);
-            let Some(callee) = sorted.get_mut(place_of(sum.callee)) else { continue };
-            match callee.callers.iter_mut().find(|known| known.place == caller) {
-                Some(known) => {
-                    known.calls += sum.calls;
-                    known.blocks += sum.blocks;
-                    known.total_ns += sum.total_ns;
-                }
-                None => callee.callers.push(InnerCaller {
-                    place: caller,
-                    calls: sum.calls,
-                    blocks: sum.blocks,
-                    total_ns: sum.total_ns,
-                }),
-            }
+            let (caller, callee) = (place_of(sum.caller), place_of(sum.callee));
+            let known = edges.entry((callee, caller)).or_default();
+            known.place = caller;
+            known.calls += sum.calls;
+            known.blocks += sum.blocks;
+            known.total_ns += sum.total_ns;
         }
-        for function in &mut sorted {
+        for ((callee, _), caller) in edges {
+            functions.get_mut(callee).into_iter().for_each(|it| it.callers.push(caller));
+        }
+        for function in &mut functions {
             function.callers.sort_by_key(|caller| (Reverse((caller.total_ns, caller.calls)), caller.place));
         }
         // Only the first, which stands for others, may have no calls and no blocks; it is the last then.
-        sorted.retain(|function| function.calls + function.blocks > 0);
+        functions.retain(|function| function.calls + function.blocks > 0);
         let other_callers = graph.edges().first().map_or(0, |sum| sum.calls + sum.blocks);
-        Self { functions: sorted, other_callers, shortcomings }
+        Self { functions, other_callers, shortcomings }
     }
 
     /// Writes the functions with the most time of their own as a table of up to so many rows; 0 stands for all.
@@ -134,10 +102,10 @@ impl Inside {
         }
         let rows = if rows == 0 { self.functions.len() } else { rows };
         text.push_str("\n     calls      total       self  ran inside\n");
-        for it in self.functions.iter().take(rows) {
-            let calls = if it.calls > 0 { count(it.calls) } else { "-".into() };
-            let (total, own) = (duration(it.total_ns), duration(it.self_ns));
-            let _ = writeln!(text, "{calls:>10} {total:>10} {own:>10}  {}", it.function.name);
+        for function in self.functions.iter().take(rows) {
+            let calls = if function.calls > 0 { count(function.calls) } else { "-".into() };
+            let (total, own) = (duration(function.total_ns), duration(function.self_ns));
+            let _ = writeln!(text, "{calls:>10} {total:>10} {own:>10}  {}", function.function.name);
         }
         let rest = self.functions.get(rows..).unwrap_or_default();
         if !rest.is_empty() {
@@ -163,15 +131,11 @@ impl Inside {
     }
 }
 
-/// Returns the indexes of functions, the one with the most time of its own first.
-fn order(functions: &[InnerFunction]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..functions.len()).collect();
-    order.sort_by_key(|place| {
-        functions
-            .get(*place)
-            .map(|it| (Reverse((it.calls + it.blocks > 0, it.self_ns, it.calls)), &it.function.name))
-    });
-    order
+/// The name and the place by which functions are told apart.
+type Key<'names> = (&'names str, &'names str, u32);
+
+fn key(function: &Function) -> Key<'_> {
+    (&function.name, &function.path, function.first_line)
 }
 
 #[cfg(test)]
@@ -180,13 +144,7 @@ mod tests {
     use crate::trace::{Activation, FunctionKey, ShadowStacks};
 
     fn function(name: &str) -> Function {
-        Function {
-            name: name.into(),
-            class_name: String::new(),
-            method_name: String::new(),
-            path: "app.rb".into(),
-            first_line: 3,
-        }
+        Function { path: "app.rb".into(), first_line: 3, ..Function::named(name) }
     }
 
     #[test]

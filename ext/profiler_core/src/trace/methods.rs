@@ -25,12 +25,19 @@ pub fn table(pattern: &str, methods: &[Summary], left_out: u64, columns: usize) 
         text.push_str("\n     calls      total     a call        p99    longest  method\n");
     }
     let all_ended = called.iter().all(|it| it.ended.is_some());
-    for it in &called {
-        let times = if it.finished == 0 { [None; 4] } else { times_of(it).map(Some) };
+    for summary in &called {
+        let times = if summary.finished == 0 { [None; 4] } else { times_of(summary).map(Some) };
         let times = times.map(|ns| format!("{:>10}", ns.map(duration).unwrap_or_default()));
-        let raised = if it.raised > 0 { format!(", {} raised", count(it.raised)) } else { String::new() };
-        let early = if it.ended.is_some() && !all_ended { ", ended early" } else { "" };
-        let _ = writeln!(text, "{:>10} {}  {}{raised}{early}", count(it.calls), times.join(" "), it.name);
+        let raised =
+            if summary.raised > 0 { format!(", {} raised", count(summary.raised)) } else { String::new() };
+        let early = if summary.ended.is_some() && !all_ended { ", ended early" } else { "" };
+        let _ = writeln!(
+            text,
+            "{:>10} {}  {}{raised}{early}",
+            count(summary.calls),
+            times.join(" "),
+            summary.name
+        );
     }
     not_called(&mut text, &silent, columns);
     if left_out > 0 {
@@ -52,9 +59,9 @@ pub fn table(pattern: &str, methods: &[Summary], left_out: u64, columns: usize) 
 }
 
 /// Returns the total, mean, 99th percentile and longest duration of a method's calls, ns.
-fn times_of(it: &Summary) -> [u64; 4] {
-    let p99_ns = it.percentiles.iter().find(|(name, _)| *name == "p99").map_or(0, |it| it.1);
-    [it.total_ns, it.total_ns / it.finished.max(1), p99_ns, it.range_ns.1]
+fn times_of(summary: &Summary) -> [u64; 4] {
+    let p99_ns = summary.percentiles.iter().find(|(name, _)| *name == "p99").map_or(0, |it| it.1);
+    [summary.total_ns, summary.total_ns / summary.finished.max(1), p99_ns, summary.range_ns.1]
 }
 
 fn not_called(text: &mut String, silent: &[&Summary], columns: usize) {

@@ -10,9 +10,9 @@ const MAX_CLASSES: usize = 64;
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It returned an object of this class.
+    /// A return of an object of this class.
     Returned(u64),
-    /// An exception of this class, or a throw, left it.
+    /// An exception of this class, or a throw.
     Raised(u64),
 }
 

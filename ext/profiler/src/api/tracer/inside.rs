@@ -12,12 +12,12 @@ use crate::trace;
 
 /// Implements `tracer._count_inside`: also counts what runs inside of the calls. Returns a TracePoint for that, to be
 /// enabled before the others.
-pub(super) fn count(ruby: &Ruby, it: &Tracer) -> Value {
+pub(super) fn count(ruby: &Ruby, tracer: &Tracer) -> Value {
     let stacks = Box::<ShadowStacks>::default();
-    let tracepoint = trace::tracepoint_inside(ruby, it.tracer);
+    let tracepoint = trace::tracepoint_inside(ruby, tracer.tracer);
     // SAFETY: methods run with the GVL, and nothing is called.
     unsafe {
-        it.tracer.with(|sums| {
+        tracer.tracer.with(|sums| {
             sums.inside = Some(stacks);
             sums.on_calls = tracepoint.as_raw();
         });
@@ -39,8 +39,8 @@ pub(super) unsafe fn named(ruby: &Ruby, stacks: &ShadowStacks) -> Result<Inside,
 
 /// Implements `tracer._callgrind(name)`: returns the sums so far in the callgrind format; nil if none of what runs
 /// inside are counted.
-pub(super) fn callgrind(ruby: &Ruby, it: &Tracer, name: String) -> Result<Option<String>, Error> {
-    let summary = it.named(ruby, name)?;
+pub(super) fn callgrind(ruby: &Ruby, tracer: &Tracer, name: String) -> Result<Option<String>, Error> {
+    let summary = tracer.named(ruby, name)?;
     let Some(inside) = summary.inside else { return Ok(None) };
     let mut file = Vec::new();
     // Writing to memory cannot fail.
@@ -51,8 +51,8 @@ pub(super) fn callgrind(ruby: &Ruby, it: &Tracer, name: String) -> Result<Option
 /// Adds the functions and the numbers of what they lack to a result.
 pub(super) fn add_to(ruby: &Ruby, hash: RHash, inside: &Inside) -> Result<(), Error> {
     let functions = ruby.ary_new_capa(inside.functions.len());
-    for it in &inside.functions {
-        functions.push(function(ruby, it)?)?;
+    for inner in &inside.functions {
+        functions.push(function(ruby, inner)?)?;
     }
     hash.aset(ruby.to_symbol("functions"), functions)?;
     let shortcomings = inside.shortcomings;
@@ -67,15 +67,17 @@ pub(super) fn add_to(ruby: &Ruby, hash: RHash, inside: &Inside) -> Result<(), Er
     Ok(())
 }
 
-fn function(ruby: &Ruby, it: &InnerFunction) -> Result<RArray, Error> {
+fn function(ruby: &Ruby, inner: &InnerFunction) -> Result<RArray, Error> {
     let row = ruby.ary_new_capa(8);
-    row.push(&*it.function.name)?;
-    row.push(&*it.function.path)?;
-    for number in [u64::from(it.function.first_line), it.calls, it.blocks, it.total_ns, it.self_ns] {
+    row.push(&*inner.function.name)?;
+    row.push(&*inner.function.path)?;
+    for number in
+        [u64::from(inner.function.first_line), inner.calls, inner.blocks, inner.total_ns, inner.self_ns]
+    {
         row.push(number)?;
     }
     let callers =
-        it.callers.iter().map(|caller| (caller.place, caller.calls, caller.blocks, caller.total_ns));
+        inner.callers.iter().map(|caller| (caller.place, caller.calls, caller.blocks, caller.total_ns));
     row.push(ruby.ary_from_iter(callers))?;
     Ok(row)
 }
