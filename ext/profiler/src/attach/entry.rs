@@ -12,9 +12,9 @@ use crate::vm::attached::load;
 
 /// The request, which is never unmapped: it is in the data of a library.
 #[derive(Clone, Copy)]
-struct Wanted(*mut Request);
+struct WantedRequest(*mut Request);
 
-impl Wanted {
+impl WantedRequest {
     /// Moves the request from one state to another. Returns false if it is in a third one.
     fn advance(self, from: State, to: State) -> bool {
         // SAFETY: the request stays where it is as long as the process lives. Its state is an atomic number,
@@ -54,7 +54,7 @@ impl Wanted {
 /// `request` is the address of a request in the memory of this process, with its paths.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn profiler_attach(request: *mut c_void) -> VALUE {
-    let wanted = Wanted(request.cast());
+    let wanted = WantedRequest(request.cast());
     // SAFETY: the caller promises that `request` is the address of a request in this process.
     let (magic, deadline_ns, pid) = unsafe { ((*wanted.0).magic, (*wanted.0).deadline_ns, (*wanted.0).pid) };
     if magic != MAGIC {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use profiler_core::attach::code::{Code, Functions};
 use profiler_core::attach::request::{self, State};
 use profiler_core::attach::{symbols::Library, Memory};
+use profiler_core::memory::mapping::Mapping;
 
 use super::place::{range, Loaded, Mappings, OtherMemory};
 use super::refusal::Refusal;
@@ -116,25 +117,20 @@ impl Attachment {
             request::bytes(pid, library, script).ok_or_else(|| Refusal::never("a path has a zero byte"))?;
         let mappings =
             Mappings::read(self.pid).map_err(|why| Refusal::never(format!("its mappings: {why}")))?;
-        let libraries = mappings.libraries(&self.memory);
-        let own = |library: &Library| *library != self.ruby;
-        let ordered = || {
-            libraries
-                .iter()
-                .filter(|it| !own(&it.library))
-                .chain(libraries.iter().filter(|it| own(&it.library)))
-        };
-        let code_at = ordered()
+        let mut libraries = mappings.libraries(&self.memory);
+        libraries.sort_by_key(|it| it.library != self.ruby); // Ruby's own comes first
+        let code_at = libraries
+            .iter()
             .find_map(|mapped| {
-                let fits =
-                    |row: &profiler_core::memory::mapping::Mapping<'_>| row.is_executable && !row.is_writable;
+                let fits = |row: &Mapping<'_>| row.is_executable && !row.is_writable;
                 mappings.unused(&self.memory, mapped.library.code, code.bytes.len(), &code.bytes, fits)
             })
             .ok_or_else(|| Refusal::never("no library has unused room in its last page of code"))?;
-        let request_at = ordered()
+        let request_at = libraries
+            .iter()
             .filter(|it| it.path.contains(".so") && !it.path.contains("/ld-linux")) // a heap may begin behind the program's data
             .find_map(|mapped| {
-                let fits = |row: &profiler_core::memory::mapping::Mapping<'_>| row.is_writable;
+                let fits = |row: &Mapping<'_>| row.is_writable;
                 mappings.unused(
                     &self.memory,
                     mapped.library.data,
