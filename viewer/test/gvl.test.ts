@@ -8,7 +8,7 @@ import type { Browser } from "playwright-core";
 
 import { waiterName, waitsOf } from "../src/model/gvl";
 import { Model } from "../src/model/model";
-import { oldRuby } from "../src/model/ruby";
+import { oldRuby } from "../src/model/facts";
 import { everything } from "../src/model/selection";
 import { duration } from "../src/model/units";
 import { launch, Opened } from "./browser";

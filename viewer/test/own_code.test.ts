@@ -9,7 +9,7 @@ import type { Browser } from "playwright-core";
 import { everything } from "../src/model/selection";
 import { amount, percent } from "../src/model/units";
 import { BOX } from "../src/pictures/flame_picture";
-import { editorLink } from "../src/words/editor";
+import { editorLink } from "../src/page/editor";
 import { boxOf, selectionOf } from "../src/state/findings";
 import { Sums } from "../src/state/sums";
 import { launch, Opened } from "./browser";

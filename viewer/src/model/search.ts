@@ -1,4 +1,4 @@
-// The matches of a search: functions and, with them, nodes of a tree and rows.
+// The matches of a search: functions and, with them, nodes of a tree and rows; and the steps from one to the next.
 
 import type { Names } from "./names";
 import type { Tree, Weighed } from "./tree";
@@ -40,4 +40,19 @@ export function weightUnder(weighed: Weighed, matched: Uint8Array): number {
 /** Returns the search for functions with exactly this name. */
 export function exactly(name: string): string {
   return `^${name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}$`;
+}
+
+/** Returns 1 for the key of the next match, -1 for that of the previous one, 0 for any other key. */
+export function matchStep(key: string): 1 | -1 | 0 {
+  return key === "n" ? 1 : key === "N" ? -1 : 0;
+}
+
+/** Returns the first match among `count` places after `at`, or before it, wrapping around; `at` if there is none. */
+export function nextMatch(count: number, at: number, step: 1 | -1, isMatch: (place: number) => boolean): number {
+  const start = at < 0 && step < 0 ? 0 : at;
+  for (let seen = 1; seen <= count; seen++) {
+    const place = (start + step * seen + count * 2) % count;
+    if (isMatch(place)) return place;
+  }
+  return at;
 }

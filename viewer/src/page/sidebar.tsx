@@ -1,5 +1,6 @@
 // The findings, and how the profile was recorded.
 
+import { Fragment } from "preact";
 import { useMemo } from "preact/hooks";
 import { isSignificant } from "../model/comparison";
 import { everything } from "../model/selection";
@@ -11,10 +12,9 @@ import { amount, percent } from "../model/units";
 import { useApp } from "../state/context";
 import { delta, ratio, value } from "../compare/difference_words";
 import { boxOf, isPart, isShown, pathOf, searchFor, selectionOf } from "../state/findings";
-import { Breakable } from "../parts/breakable";
 import { copy } from "../parts/export";
-import { editorLink } from "../words/editor";
 import { brief, capital, typeWord } from "../words/words";
+import { editorLink } from "./editor";
 
 const TRUST = "trust"; // the kind of findings on how far numbers can be trusted
 
@@ -262,6 +262,22 @@ function Hottest() {
           );
         })}
       </ul>
+    </>
+  );
+}
+
+/** Where names and paths are broken: after `::` and `/`, and before `#`. */
+const PLACES = /(?<=::|\/)|(?=#)/;
+
+function Breakable({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(PLACES).map((part, at) => (
+        <Fragment key={at}>
+          {at > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
     </>
   );
 }

@@ -10,7 +10,7 @@ import { brief } from "../words/words";
 import { BOX, FlamePicture, ownLook, type Look } from "../pictures/flame_picture";
 import { nodeTip, partTip } from "./frame_facts";
 import { usePaint, useScroll, useSize } from "./hooks";
-import { matchStep } from "../words/matches";
+import { matchStep } from "../model/search";
 import type { Picture } from "../pictures/surface";
 import { Tip, type TipPlace, type TipText } from "./tip";
 

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, HTMLAttributes } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
-import { matchStep, nextMatch } from "../words/matches";
+import { matchStep, nextMatch } from "../model/search";
 import { useNarrow } from "./hooks";
 import { isOnScreen, menuPlace, nextPlace, reveal, topOf, useRows } from "./table_parts";
 

@@ -9,7 +9,7 @@ import { paintAxis } from "./axis";
 import type { Coloring } from "./coloring";
 import { BOX } from "./flame_picture";
 import { fitted, widthOf } from "./lettering";
-import { nextMatch } from "../words/matches";
+import { nextMatch } from "../model/search";
 import type { Picture, Surface } from "./surface";
 import { mix, theme, type Theme } from "./theme";
 

@@ -7,7 +7,7 @@ import type { Stacks } from "../model/model";
 import { percent } from "../model/units";
 import type { Coloring } from "./coloring";
 import { beginning, fitted, widthOf } from "./lettering";
-import { nextMatch } from "../words/matches";
+import { nextMatch } from "../model/search";
 import type { Picture, Surface } from "./surface";
 import { mix, theme, type Theme } from "./theme";
 

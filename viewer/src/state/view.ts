@@ -1,7 +1,7 @@
 // The way in which the selection is shown: the view, and the place in it.
 
 import type { Model } from "../model/model";
-import { oldRuby } from "../model/ruby";
+import { oldRuby } from "../model/facts";
 import type { Range, Selection } from "../model/selection";
 import type { TopOrder } from "../model/top";
 

@@ -14,7 +14,7 @@ import { BOX } from "../pictures/flame_picture";
 import { nodeTip } from "../parts/frame_facts";
 import { usePaint, useScroll, useSize } from "../parts/hooks";
 import { Legend } from "../parts/legend";
-import { matchStep } from "../words/matches";
+import { matchStep } from "../model/search";
 import { useExport } from "../parts/export";
 import { treeText } from "../parts/texts";
 import { Tip, type TipPlace, type TipText } from "../parts/tip";

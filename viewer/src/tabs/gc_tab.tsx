@@ -2,7 +2,7 @@
 
 import { collecting, collections, gcType, KIND, kindsOverTime, REASON, type Cause, type Reason } from "../model/gc";
 import { clean } from "../model/names";
-import { oldRuby } from "../model/ruby";
+import { oldRuby } from "../model/facts";
 import { CLASS } from "../model/memory";
 import { exactly } from "../model/search";
 import { duration, percent } from "../model/units";

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { duration } from "../model/units";
-import { oldRuby } from "../model/ruby";
+import { oldRuby } from "../model/facts";
 import { useApp } from "../state/context";
 import { FlameGraph } from "../parts/flame_graph";
 import { GvlMatrix } from "./gvl_matrix";

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Stacks } from "../model/model";
 import type { Tree } from "../model/tree";
 import { useApp } from "../state/context";
-import { nextMatch } from "../words/matches";
+import { nextMatch } from "../model/search";
 import { useExport } from "../parts/export";
 import { callsSomething, heaviestFirst, treeLine } from "../parts/texts";
 import { Grid, type Column } from "../parts/grid";
