@@ -5,8 +5,8 @@
 //! are alive.
 
 use profiler_core::memory::arena::Chunk;
-use profiler_core::memory::census::{self, FileRange, Tables};
-use profiler_core::memory::graph;
+use profiler_core::memory::census::{self, CensusInput, CensusTables, FileRange};
+use profiler_core::memory::graph::TableKinds;
 use profiler_core::memory::index::{Index, Span, Table};
 use profiler_core::memory::layout::Part;
 use profiler_core::memory::mapping::Mapping;
@@ -37,17 +37,9 @@ pub(super) struct CensusRequest<'facts> {
 /// Tables that are mappings.
 struct MappedTables;
 
-impl graph::Tables for MappedTables {
+impl TableKinds for MappedTables {
     type Numbers = MappedTable<u32>;
     type Sums = MappedTable<u64>;
-
-    fn numbers() -> MappedTable<u32> {
-        MappedTable::new()
-    }
-
-    fn sums() -> MappedTable<u64> {
-        MappedTable::new()
-    }
 }
 
 /// Opens the pagemap. The kernel refuses this once the copy is no longer dumpable.
@@ -58,7 +50,7 @@ pub(super) fn open() -> Option<OwnFile> {
 /// Takes the census, and then answers the question.
 ///
 /// # Safety
-/// This is a copy of the process with one thread, and nobody else uses the report.
+/// The caller is a copy of the process with one thread, and nobody else uses the report.
 pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) {
     prefer_to_kill_this();
     // SAFETY: the caller promises that nobody else uses the report; it is mapped, and zeros are a valid
@@ -83,7 +75,7 @@ pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) 
     let shared_answer = (answer, if answer == 0 { 0 } else { answer + size_of::<WhyReport>() as u64 });
     let ranges = [own.text.range(), bodies, pages, classes, stacks, shared_report, shared_answer];
     let memory = Memory::new(own.regions.rows(), own.states.rows(), CopiedMemory);
-    let facts = census::Facts {
+    let facts = CensusInput {
         known: request.facts.known(&request.sizes, &ranges),
         pages: request.facts.pages.rows(),
         classes: request.facts.classes.rows(),
@@ -93,7 +85,7 @@ pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) 
     let (mut parts, mut chunks, mut spans) =
         (MappedTable::<Part>::new(), MappedTable::<Chunk>::new(), MappedTable::<Span>::new());
     let (mut firsts, mut owners, mut queue) = (MappedTable::new(), MappedTable::new(), MappedTable::new());
-    let tables = Tables {
+    let tables = CensusTables {
         parts: &mut parts,
         chunks: &mut chunks,
         spans: &mut spans,

@@ -26,15 +26,15 @@ const LARGEST_FAST: u64 = 176;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ChunkState {
-    /// The program has it.
+    /// Used by the program.
     Used,
-    /// It is free.
+    /// Free.
     Free,
     /// The free rest at the end of an arena.
     Top,
-    /// It is free, and kept by a thread for its next request (tcache).
+    /// Free, and kept by a thread for its next request (tcache).
     Cached,
-    /// It is free, and kept in a fast bin.
+    /// Free, and kept in a fast bin.
     Fast,
 }
 

@@ -41,9 +41,9 @@ pub struct FileRange {
     pub file: usize,
 }
 
-/// The facts about the process.
+/// The facts about the process that a census needs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Facts<'tables> {
+pub struct CensusInput<'tables> {
     /// For the parts of its memory.
     pub known: Known<'tables>,
     /// The pages of Ruby's heap.
@@ -58,7 +58,7 @@ pub struct Facts<'tables> {
 
 /// The tables that a census fills.
 #[derive(Debug)]
-pub struct Tables<'tables, P, C, S, N> {
+pub struct CensusTables<'tables, P, C, S, N> {
     /// All parts.
     pub parts: &'tables mut P,
     /// All chunks.
@@ -76,8 +76,8 @@ pub struct Tables<'tables, P, C, S, N> {
 /// Takes the census. Returns false if a table had no room.
 pub fn take<M, P, C, S, N>(
     memory: &Memory<'_, M>,
-    facts: &Facts<'_>,
-    tables: Tables<'_, P, C, S, N>,
+    facts: &CensusInput<'_>,
+    tables: CensusTables<'_, P, C, S, N>,
     report: &mut Report,
 ) -> bool
 where
@@ -87,7 +87,7 @@ where
     S: Table<Span>,
     N: Table<u32>,
 {
-    let Tables { parts, chunks, spans, firsts, owners, queue } = tables;
+    let CensusTables { parts, chunks, spans, firsts, owners, queue } = tables;
     let mut has_room = true;
     report.stage = 1;
     lay_out(memory, &facts.known, |part| has_room &= parts.push(part));
@@ -119,7 +119,7 @@ where
 /// Adds a part to its kind, and its chunks to the tables.
 fn add_part<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
     memory: &Memory<'_, M>,
-    facts: &Facts<'_>,
+    facts: &CensusInput<'_>,
     part: &Part,
     chunks: &mut Chunks<'_, C, S, N>,
     report: &mut Report,
@@ -168,7 +168,7 @@ pub fn kinds<M: Source>(memory: &Memory<'_, M>, known: &Known<'_>) -> Kinds {
 
 fn add_heap<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
     memory: &Memory<'_, M>,
-    facts: &Facts<'_>,
+    facts: &CensusInput<'_>,
     heap: &ArenaHeap,
     chunks: &mut Chunks<'_, C, S, N>,
     report: &mut Report,
@@ -201,7 +201,7 @@ fn add_heap<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
 }
 
 /// Counts live and free slots, and empty pages.
-fn count_slots<M: Source>(memory: &Memory<'_, M>, facts: &Facts<'_>, report: &mut Report) {
+fn count_slots<M: Source>(memory: &Memory<'_, M>, facts: &CensusInput<'_>, report: &mut Report) {
     let bodies = facts.known.ruby_pages.iter();
     for (page, body) in facts.pages.iter().zip(bodies) {
         let mut live = 0;
@@ -249,7 +249,7 @@ fn each_slot<M: Source>(memory: &Memory<'_, M>, page: &RubyPage, mut found: impl
 /// Gives chunks to the objects that refer to them: those of Ruby code first, then those of the VM.
 fn adopt_of_slots<M: Source>(
     memory: &Memory<'_, M>,
-    facts: &Facts<'_>,
+    facts: &CensusInput<'_>,
     of_ruby_code: bool,
     owners: &mut Owners<'_>,
     report: &mut Report,
@@ -280,16 +280,17 @@ pub(super) fn key_of(slot: &Slot, classes: &[(u64, u64)]) -> u64 {
         let place = classes.binary_search_by_key(&slot.class, |it| it.0).ok()?;
         classes.get(place).map(|it| it.1)
     };
-    match slot.is_named_by_class() {
-        true => real().unwrap_or(slot.type_number()),
-        false => slot.type_number(),
+    if slot.is_named_by_class() {
+        real().unwrap_or(slot.type_number())
+    } else {
+        slot.type_number()
     }
 }
 
 /// Gives the chunks that no object leads to, to data of libraries, then to stacks, then to unknown memory.
 fn adopt_of_parts<M: Source>(
     memory: &Memory<'_, M>,
-    facts: &Facts<'_>,
+    facts: &CensusInput<'_>,
     parts: &[Part],
     owners: &mut Owners<'_>,
     report: &mut Report,

@@ -6,7 +6,7 @@
 use ::core::option::Option::{self, Some};
 use ::core::prelude::rust_2021::*;
 
-use super::graph::{numbers, sums, Graph, Tables};
+use super::graph::{filled, Graph, TableKinds};
 use super::index::Table;
 
 /// No number: the node is not reached.
@@ -14,7 +14,7 @@ pub const NONE: u32 = u32::MAX;
 
 /// The dominators of the nodes that are reached from a root. *Numbers* are the nodes in the order of the
 /// search: that of the root is 0, and the dominator of a number is smaller.
-pub struct Dominators<T: Tables> {
+pub struct Dominators<T: TableKinds> {
     /// The node of each number.
     pub nodes: T::Numbers,
     /// The number of each node.
@@ -35,17 +35,17 @@ fn set(rows: &mut [u32], place: u32, number: u32) {
     }
 }
 
-impl<T: Tables> Dominators<T> {
+impl<T: TableKinds> Dominators<T> {
     /// Finds the dominators of all that is reached from `root`. `weight` returns the bytes of a node. `None` if
     /// there is no room.
     pub fn new(graph: &Graph<T::Numbers>, root: u32, weight: impl Fn(u32) -> u64) -> Option<Self> {
         let mut found = Self {
-            nodes: T::numbers(),
-            numbers: numbers::<T>(graph.count(), NONE)?,
-            immediate: T::numbers(),
-            retained: T::sums(),
+            nodes: T::Numbers::default(),
+            numbers: filled(graph.count(), NONE)?,
+            immediate: T::Numbers::default(),
+            retained: T::Sums::default(),
         };
-        let mut parents = T::numbers();
+        let mut parents = T::Numbers::default();
         found.search(graph, root, &mut parents)?;
         found.find(graph, parents.rows())?;
         found.add_up(weight)?;
@@ -54,7 +54,7 @@ impl<T: Tables> Dominators<T> {
 
     /// Numbers the nodes by a search in depth. `parents` becomes the number from which each was reached.
     fn search(&mut self, graph: &Graph<T::Numbers>, root: u32, parents: &mut T::Numbers) -> Option<()> {
-        let mut cursors = T::numbers();
+        let mut cursors = T::Numbers::default();
         let (mut at, mut count) = (0, 1);
         set(self.numbers.rows_mut(), root, 0);
         let mut has_room = self.nodes.push(root) && parents.push(0) && cursors.push(0);
@@ -85,7 +85,7 @@ impl<T: Tables> Dominators<T> {
         let (firsts, sources) = self.sources(graph)?;
         let (firsts, sources) = (firsts.rows(), sources.rows());
         let mut forest = Forest::<T>::new(parents)?;
-        let mut semi = numbers::<T>(parents.len(), 0)?;
+        let mut semi = filled::<_, T::Numbers>(parents.len(), 0)?;
         for number in (1..count).rev() {
             let mut best = get(parents, number);
             let range = get(firsts, number) as usize..get(firsts, number + 1) as usize;
@@ -111,7 +111,7 @@ impl<T: Tables> Dominators<T> {
     /// Returns the numbers that refer to each number, with the index of the first for each.
     fn sources(&self, graph: &Graph<T::Numbers>) -> Option<(T::Numbers, T::Numbers)> {
         let (nodes, numbers_of) = (self.nodes.rows(), self.numbers.rows());
-        let mut firsts = numbers::<T>(nodes.len() + 2, 0)?;
+        let mut firsts = filled::<_, T::Numbers>(nodes.len() + 2, 0)?;
         let mut all = 0;
         // Two rows further, so that filling leaves each first where it belongs.
         for node in nodes {
@@ -127,7 +127,7 @@ impl<T: Tables> Dominators<T> {
             sum += *first;
             *first = sum;
         }
-        let mut sources = numbers::<T>(all, 0)?;
+        let mut sources = filled::<_, T::Numbers>(all, 0)?;
         for (number, node) in nodes.iter().enumerate() {
             for target in graph.targets(*node) {
                 let place = get(numbers_of, *target) + 1;
@@ -141,7 +141,7 @@ impl<T: Tables> Dominators<T> {
 
     /// Adds up what each retains.
     fn add_up(&mut self, weight: impl Fn(u32) -> u64) -> Option<()> {
-        self.retained = sums::<T>(self.nodes.count())?;
+        self.retained = filled(self.nodes.count(), 0)?;
         let retained = self.retained.rows_mut();
         for number in (0..self.nodes.count()).rev() {
             let own = self.nodes.rows().get(number).map_or(0, |node| weight(*node));
@@ -178,19 +178,19 @@ impl<T: Tables> Dominators<T> {
 }
 
 /// The numbers that the loop above has finished, as trees whose paths are shortened when they are followed.
-struct Forest<T: Tables> {
+struct Forest<T: TableKinds> {
     ancestors: T::Numbers,
     /// The smallest semi-dominator between a number and its ancestor.
     best: T::Numbers,
     path: T::Numbers,
 }
 
-impl<T: Tables> Forest<T> {
+impl<T: TableKinds> Forest<T> {
     fn new(parents: &[u32]) -> Option<Self> {
-        let mut ancestors = T::numbers();
+        let mut ancestors = T::Numbers::default();
         let has_room = parents.iter().all(|parent| ancestors.push(*parent));
         has_room.then_some(())?;
-        Some(Self { ancestors, best: numbers::<T>(parents.len(), 0)?, path: numbers::<T>(parents.len(), 0)? })
+        Some(Self { ancestors, best: filled(parents.len(), 0)?, path: filled(parents.len(), 0)? })
     }
 
     /// Returns the smallest semi-dominator from a number up to the last one that is at least `finished`.

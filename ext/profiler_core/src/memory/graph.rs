@@ -12,28 +12,18 @@ use super::index::Table;
 use super::pages::{Memory, Source};
 use super::slots::Slot;
 
-/// Makes tables that grow without malloc.
-pub trait Tables {
+/// The kinds of tables to fill, which grow without malloc.
+pub trait TableKinds {
     /// A table of numbers.
-    type Numbers: Table<u32>;
+    type Numbers: Table<u32> + Default;
     /// A table of sums.
-    type Sums: Table<u64>;
-    /// Creates an empty table of numbers.
-    fn numbers() -> Self::Numbers;
-    /// Creates an empty table of sums.
-    fn sums() -> Self::Sums;
+    type Sums: Table<u64> + Default;
 }
 
-/// Creates a table of numbers that has this many rows. `None` if there is no room.
-pub fn numbers<T: Tables>(rows: usize, number: u32) -> Option<T::Numbers> {
-    let mut table = T::numbers();
-    (0..rows).all(|_| table.push(number)).then_some(table)
-}
-
-/// Creates a table of sums that has this many rows of zero. `None` if there is no room.
-pub fn sums<T: Tables>(rows: usize) -> Option<T::Sums> {
-    let mut table = T::sums();
-    (0..rows).all(|_| table.push(0)).then_some(table)
+/// Creates a table of so many equal rows. `None` if there is no room.
+pub fn filled<T: Copy, R: Table<T> + Default>(rows: usize, value: T) -> Option<R> {
+    let mut table = R::default();
+    (0..rows).all(|_| table.push(value)).then_some(table)
 }
 
 /// A reference of the VM's that is in no object, in the order in which paths begin there.
@@ -198,15 +188,9 @@ pub(super) mod tests {
 
     pub(crate) struct Vecs;
 
-    impl Tables for Vecs {
+    impl TableKinds for Vecs {
         type Numbers = Vec<u32>;
         type Sums = Vec<u64>;
-        fn numbers() -> Vec<u32> {
-            vec![]
-        }
-        fn sums() -> Vec<u64> {
-            vec![]
-        }
     }
 
     pub(crate) fn graph(nodes: &[&[u32]]) -> Graph<Vec<u32>> {

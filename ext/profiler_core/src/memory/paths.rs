@@ -8,7 +8,7 @@ use ::core::matches; // not in the prelude of Rust 1.85
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
 
-use super::graph::{numbers, Graph, Root, Roots, Tables};
+use super::graph::{filled, Graph, Root, Roots, TableKinds};
 use super::index::Table;
 
 /// The kind of a node, as far as the search is concerned.
@@ -42,11 +42,11 @@ const ROOTS: u32 = u32::MAX - 16;
 const QUEUES: usize = 3;
 
 /// The paths to all nodes.
-pub struct Paths<T: Tables> {
+pub struct Paths<T: TableKinds> {
     from: T::Numbers,
 }
 
-impl<T: Tables> Paths<T> {
+impl<T: TableKinds> Paths<T> {
     /// Finds the paths. `kind` returns what a node is; `top` is the class Object, from which modules are
     /// named. `None` if there is no room.
     pub fn new(
@@ -56,8 +56,8 @@ impl<T: Tables> Paths<T> {
         kind: impl Fn(u32) -> NodeKind,
     ) -> Option<Self> {
         let mut search = Search::<T> {
-            from: numbers::<T>(graph.count(), UNREACHED)?,
-            queues: [T::numbers(), T::numbers(), T::numbers()],
+            from: filled(graph.count(), UNREACHED)?,
+            queues: [T::Numbers::default(), T::Numbers::default(), T::Numbers::default()],
             next: [0; QUEUES],
             has_room: true,
         };
@@ -92,14 +92,14 @@ impl<T: Tables> Paths<T> {
     }
 }
 
-struct Search<T: Tables> {
+struct Search<T: TableKinds> {
     from: T::Numbers,
     queues: [T::Numbers; QUEUES],
     next: [usize; QUEUES],
     has_room: bool,
 }
 
-impl<T: Tables> Search<T> {
+impl<T: TableKinds> Search<T> {
     /// Reaches a node from another, if it is the first to do so.
     fn reach(&mut self, node: u32, from: u32, kind: NodeKind) {
         let queue = match kind {

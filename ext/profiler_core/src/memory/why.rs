@@ -8,9 +8,9 @@ use ::core::matches; // not in the prelude of Rust 1.85
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
 
-use super::census::Facts;
+use super::census::CensusInput;
 use super::dominators::Dominators;
-use super::graph::{numbers, slot_at, sums, Graph, Places, Root, Roots, Tables, Vm};
+use super::graph::{filled, slot_at, Graph, Places, Root, Roots, TableKinds, Vm};
 use super::index::{Index, Table};
 use super::owners::{number, Owners, NOBODY, PLAIN};
 use super::pages::{Memory, Source};
@@ -39,23 +39,23 @@ pub struct Question<'tables> {
 }
 
 /// All that is known about the objects.
-struct Objects<'tables, 'memory, T: Tables, M> {
+struct Objects<'tables, 'memory, T: TableKinds, M> {
     memory: &'tables Memory<'memory, M>,
-    facts: &'tables Facts<'tables>,
+    facts: &'tables CensusInput<'tables>,
     question: Question<'tables>,
     places: Places<'tables, T::Numbers>,
 }
 
 /// Answers the question. `None` if there is no room; the report is not whole then.
-pub fn explain<T: Tables, M: Source>(
+pub fn explain<T: TableKinds, M: Source>(
     memory: &Memory<'_, M>,
-    facts: &Facts<'_>,
+    facts: &CensusInput<'_>,
     index: Index<'_>,
     question: Question<'_>,
     vm: &mut impl Vm,
     report: &mut WhyReport,
 ) -> Option<()> {
-    let places = Places::new(facts.pages, T::numbers())?;
+    let places = Places::new(facts.pages, T::Numbers::default())?;
     let objects = Objects::<T, M> { memory, facts, question, places };
     let mut weights = objects.weights(index, report)?;
     let mut graph = objects.graph(vm, report)?;
@@ -82,7 +82,7 @@ pub fn explain<T: Tables, M: Source>(
     Some(())
 }
 
-impl<T: Tables, M: Source> Objects<'_, '_, T, M> {
+impl<T: TableKinds, M: Source> Objects<'_, '_, T, M> {
     fn slot(&self, node: u32) -> Option<Slot> {
         slot_at(self.memory, self.places.slot(node)?.0)
     }
@@ -121,7 +121,8 @@ impl<T: Tables, M: Source> Objects<'_, '_, T, M> {
     /// Returns the bytes of each object: its slot, and the memory of malloc that it has.
     fn weights(&self, index: Index<'_>, report: &mut WhyReport) -> Option<T::Sums> {
         let chunks = index.chunks();
-        let (mut owners, mut queue) = (numbers::<T>(chunks.len(), NOBODY)?, numbers::<T>(chunks.len(), 0)?);
+        let (mut owners, mut queue) =
+            (filled::<_, T::Numbers>(chunks.len(), NOBODY)?, filled::<_, T::Numbers>(chunks.len(), 0)?);
         let mut found = Owners::new(index, owners.rows_mut(), queue.rows_mut());
         for of_ruby_code in [true, false] {
             self.places.each(self.memory, |node, address, bytes, slot| {
@@ -135,7 +136,7 @@ impl<T: Tables, M: Source> Objects<'_, '_, T, M> {
             });
         }
         found.propagate(self.memory);
-        let mut weights = sums::<T>(self.places.count() as usize + 1)?;
+        let mut weights = filled::<_, T::Sums>(self.places.count() as usize + 1, 0)?;
         let mut add = |node: u32, bytes: u64| {
             if let Some(weight) = weights.rows_mut().get_mut(node as usize) {
                 *weight += bytes;
@@ -157,7 +158,7 @@ impl<T: Tables, M: Source> Objects<'_, '_, T, M> {
 
     /// Asks the VM for the references of all objects.
     fn graph(&self, vm: &mut impl Vm, report: &mut WhyReport) -> Option<Graph<T::Numbers>> {
-        let mut graph = Graph::new(T::numbers(), T::numbers());
+        let mut graph = Graph::new(T::Numbers::default(), T::Numbers::default());
         let mut has_room = true;
         self.places.each(self.memory, |_, address, _, slot| {
             has_room &= graph.node(|targets| {
@@ -176,7 +177,7 @@ impl<T: Tables, M: Source> Objects<'_, '_, T, M> {
 
     /// Asks the VM for its own references, which become those of the last node.
     fn roots(&self, vm: &mut impl Vm, graph: &mut Graph<T::Numbers>) -> Option<Roots<T::Numbers>> {
-        let mut roots = Roots { categories: T::numbers(), nodes: T::numbers() };
+        let mut roots = Roots { categories: T::Numbers::default(), nodes: T::Numbers::default() };
         let mut has_room = true;
         has_room &= graph.node(|targets| {
             vm.roots(&mut |root, target| {

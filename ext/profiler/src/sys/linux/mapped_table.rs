@@ -81,6 +81,12 @@ impl<T: Copy> MappedTable<T> {
     }
 }
 
+impl<T: Copy> Default for MappedTable<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Copy> Table<T> for MappedTable<T> {
     #[inline]
     fn push(&mut self, row: T) -> bool {

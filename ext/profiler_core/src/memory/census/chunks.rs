@@ -4,7 +4,7 @@ use ::core::matches; // not in the prelude of Rust 1.85
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
 
-use super::Facts;
+use super::CensusInput;
 use crate::memory::arena::{Chunk, ChunkState, HEADER, HEAP_SPAN};
 use crate::memory::mapping::PAGE;
 use crate::memory::owners::{number, Owner, BEHIND};
@@ -18,7 +18,7 @@ const HINT_WORDS: usize = 32;
 /// Adds up the chunks by state, owner, arena and size.
 pub(super) fn sum_chunks<M: Source>(
     memory: &Memory<'_, M>,
-    facts: &Facts<'_>,
+    facts: &CensusInput<'_>,
     chunks: &[Chunk],
     owners: &[Owner],
     report: &mut Report,
@@ -103,7 +103,7 @@ fn whole_pages<M: Source>(memory: &Memory<'_, M>, chunk: &Chunk) -> u64 {
 /// Adds an unreferenced chunk to the first file to whose code or constants it refers, as objects of C++ do.
 fn add_hint<M: Source>(
     memory: &Memory<'_, M>,
-    facts: &Facts<'_>,
+    facts: &CensusInput<'_>,
     chunk: &Chunk,
     resident: u64,
     report: &mut Report,
