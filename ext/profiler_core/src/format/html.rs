@@ -49,7 +49,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let of = options.sample_type_of(profile)?;
     let title = options.name_of(profile, of);
     let (file, shown) = as_in_file(profile)?;
-    write_filled(&Facts::of(&shown, of, title), &[file], out)
+    write_filled(&PageFacts::of(&shown, of, title), &[file], out)
 }
 
 /// Returns the bytes of the native file, and the profile as it is in the file, which omits rows without
@@ -84,7 +84,7 @@ fn write_filled(facts: &impl Serialize, files: &[Vec<u8>], out: &mut dyn Write) 
 
 /// The facts beside the pictures, described in `viewer/src/model/facts.ts`.
 #[derive(Default, Serialize)]
-struct Facts<'profile> {
+struct PageFacts<'profile> {
     version: &'static str,
     title: String,
     #[serde(rename = "type")]
@@ -155,7 +155,7 @@ struct IdleRows {
     rows: Vec<usize>,
 }
 
-impl<'profile> Facts<'profile> {
+impl<'profile> PageFacts<'profile> {
     fn of(profile: &'profile Profile, of: SampleType, title: String) -> Self {
         let idle = idle(profile);
         let sites = Sites::of(profile);

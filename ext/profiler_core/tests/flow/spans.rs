@@ -129,10 +129,7 @@ proptest! {
     ) {
         let span = words.and_then(Span::from_words);
         prop_assert_eq!(span.map(|it| it.words()), words.filter(|it| it[0] | it[1] != 0));
-        let kind = match gc {
-            true => Kind::Gc { ticked: true, since_tick_ns: 7, cause: GcCause::minor(0) },
-            false => Kind::Tick,
-        };
+        let kind = if gc { Kind::Gc { ticked: true, since_tick_ns: 7, cause: GcCause::minor(0) } } else { Kind::Tick };
         let ring = Ring::with_capacity(1024);
         let handles: Vec<u64> = (0..frames as u64).map(handle).collect();
         let lines = vec![3; frames];

@@ -196,9 +196,12 @@ impl<'profile> Thread<'profile> {
         )?;
         array(out, "startTime", &self.marks, |out, it| ms(out, it.from_ns))?;
         write!(out, ",")?;
-        array(out, "endTime", &self.marks, |out, it| match it.to_ns == it.from_ns {
-            true => Ok(write!(out, "null")?),
-            false => ms(out, it.to_ns),
+        array(out, "endTime", &self.marks, |out, it| {
+            if it.to_ns == it.from_ns {
+                Ok(write!(out, "null")?)
+            } else {
+                ms(out, it.to_ns)
+            }
         })?;
         write!(out, ",")?;
         numbers(out, "phase", self.marks.iter().map(|it| Some(usize::from(it.to_ns > it.from_ns))))?;

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::{as_in_file, shown_names, write_filled, Facts, Packages, VERSION};
+use super::{as_in_file, shown_names, write_filled, Packages, PageFacts, VERSION};
 use crate::analysis::code_origin::Origin;
 use crate::analysis::diff::{diff, key, Compare, Key};
 use crate::analysis::sites::Sites;
@@ -112,7 +112,7 @@ impl<'profile> United<'profile> {
         runs: &[&Run<'_>],
         shown: &'profile [Profile],
         after: usize,
-    ) -> Facts<'profile> {
+    ) -> PageFacts<'profile> {
         let of_run = |(place, (run, profile)): (usize, (&&Run<'_>, &'profile Profile))| RunFacts {
             side: if place < after { "after" } else { "before" },
             name: run.name.clone(),
@@ -126,7 +126,7 @@ impl<'profile> United<'profile> {
         let short = |path: &'profile str| {
             Some((path, trim_paths::path(path, &[]))).filter(|(path, short)| path != short)
         };
-        Facts {
+        PageFacts {
             version: VERSION,
             title,
             of: of.name_and_unit().0,
@@ -136,7 +136,7 @@ impl<'profile> United<'profile> {
             shown: shown_names(self.functions.iter().copied(), name_in_versions),
             paths: self.functions.iter().filter_map(|it| short(&it.path)).collect(),
             comparison: Some(comparison),
-            ..Facts::default()
+            ..PageFacts::default()
         }
     }
 

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 use flate2::{Compression, GzBuilder};
 
-use super::{as_in_file, Facts, PAGE, PLACE};
+use super::{as_in_file, PageFacts, PAGE, PLACE};
 use crate::error::Error;
 use crate::format::Options;
 use crate::profile::Profile;
@@ -31,7 +31,7 @@ impl Period {
     pub fn of(profile: &Profile, options: &Options) -> Result<Self, Error> {
         let of = options.sample_type_of(profile)?;
         let (file, shown) = as_in_file(profile)?;
-        let facts = Facts::of(&shown, of, options.name_of(profile, of));
+        let facts = PageFacts::of(&shown, of, options.name_of(profile, of));
         let mut packed = GzBuilder::new().write(Vec::new(), Compression::default());
         serde_json::to_writer(&mut packed, &facts).map_err(std::io::Error::from)?;
         Ok(Self { file, facts: packed.finish()? })

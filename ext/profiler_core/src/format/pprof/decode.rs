@@ -5,7 +5,7 @@ use super::label_names::{is_reserved, unescape, STATE};
 use super::messages::{self, Text};
 use super::timeline;
 use crate::error::Error;
-use crate::format::reading::{AtMost, Budget, MAX_FRAMES};
+use crate::format::input::{AtMost, Budget, MAX_FRAMES};
 use crate::ids::{FrameId, FunctionId, Id, Interner, StackId};
 use crate::profile::{Frame, Function, Node, Profile, RequestsRow, Sample, SampleType, Thread, Weights};
 use crate::record::State;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::label_names::{STATE, THREAD_ID, THREAD_NAME};
 use super::messages::{self, Location, Text};
 use crate::error::Error;
-use crate::format::reading::{Builder, Row};
+use crate::format::input::{Builder, Row};
 use crate::ids::{FrameId, FunctionId};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;

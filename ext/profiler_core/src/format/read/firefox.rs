@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::json::parse;
 use super::texts::Word;
 use crate::error::Error;
-use crate::format::reading::{AtMost, Builder, Row};
+use crate::format::input::{AtMost, Builder, Row};
 use crate::ids::ThreadId;
 use crate::profile::{Note, Profile, SampleType, Weights};
 use crate::record::State;

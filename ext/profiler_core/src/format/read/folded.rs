@@ -3,7 +3,7 @@
 //! The files do not say what is counted, so we read it as samples.
 
 use crate::error::Error;
-use crate::format::reading::{Builder, Row};
+use crate::format::input::{Builder, Row};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
@@ -19,9 +19,10 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         let Some((stack, number)) = line.rsplit_once(' ').and_then(|(stack, it)| Some((stack, number(it)?)))
         else {
             // Unless the file began like folded stacks, it is something else.
-            return Err(match is_folded {
-                false => Error::NotAProfile,
-                true => Error::malformed(format!("line {} has no number at its end", place + 1)),
+            return Err(if is_folded {
+                Error::malformed(format!("line {} has no number at its end", place + 1))
+            } else {
+                Error::NotAProfile
             });
         };
         is_folded |= stack.contains(';');

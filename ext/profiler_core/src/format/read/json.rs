@@ -26,9 +26,12 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
 
 /// Parses JSON. Nesting that is too deep is an error as well.
 pub(super) fn parse<'text, T: serde::Deserialize<'text>>(text: &'text str) -> Result<T, Error> {
-    serde_json::from_str(text).map_err(|error| match error.is_eof() {
-        true => Error::Truncated,
-        false => Error::malformed(format!("its JSON: {error}")),
+    serde_json::from_str(text).map_err(|error| {
+        if error.is_eof() {
+            Error::Truncated
+        } else {
+            Error::malformed(format!("its JSON: {error}"))
+        }
     })
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::json::parse;
 use crate::error::Error;
-use crate::format::reading::{AtMost, Builder, Row};
+use crate::format::input::{AtMost, Builder, Row};
 use crate::format::speedscope::{BETWEEN, EXPORTER};
 use crate::ids::{FrameId, StackId, ThreadId};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::json::parse;
 use crate::error::Error;
-use crate::format::reading::{Builder, Row};
+use crate::format::input::{Builder, Row};
 use crate::ids::{FunctionId, ThreadId};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;

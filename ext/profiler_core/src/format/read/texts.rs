@@ -150,30 +150,30 @@ impl<'de> Deserialize<'de> for Word {
 
 /// A single object of texts; empty for `null`.
 #[derive(Debug, Default)]
-pub(super) struct Facts(Texts);
+pub(super) struct NamedTexts(Texts);
 
-impl Facts {
+impl NamedTexts {
     /// Iterates over the names and values.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         (0..self.0.len() / 2).filter_map(|it| Some((self.0.get(2 * it)?, self.0.get(2 * it + 1)?)))
     }
 }
 
-impl<'de> Deserialize<'de> for Facts {
+impl<'de> Deserialize<'de> for NamedTexts {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Object;
         impl<'de> Visitor<'de> for Object {
-            type Value = Facts;
+            type Value = NamedTexts;
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
                 to.write_str("an object of strings")
             }
-            fn visit_unit<E: Error>(self) -> Result<Facts, E> {
-                Ok(Facts::default())
+            fn visit_unit<E: Error>(self) -> Result<NamedTexts, E> {
+                Ok(NamedTexts::default())
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Facts, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<NamedTexts, A::Error> {
                 let mut texts = Texts::default();
                 Pairs(&mut texts).visit_map(map)?;
-                Ok(Facts(texts))
+                Ok(NamedTexts(texts))
             }
         }
         from.deserialize_any(Object)
@@ -191,9 +191,9 @@ mod tests {
         let all: Vec<&str> = (0..texts.len()).filter_map(|it| texts.get(it)).collect();
         assert_eq!(all, ["a", "", "7", "-7", "1.5", "1e300", "true", "", "[...]", "{...}", "é\n"]);
         assert_eq!(texts.get(texts.len()), None);
-        let facts: Facts = serde_json::from_str(r#"{"a":1,"b":null}"#).unwrap();
-        assert_eq!(facts.pairs().collect::<Vec<_>>(), [("a", "1"), ("b", "")]);
-        assert_eq!(serde_json::from_str::<Facts>("null").unwrap().pairs().count(), 0);
+        let texts: NamedTexts = serde_json::from_str(r#"{"a":1,"b":null}"#).unwrap();
+        assert_eq!(texts.pairs().collect::<Vec<_>>(), [("a", "1"), ("b", "")]);
+        assert_eq!(serde_json::from_str::<NamedTexts>("null").unwrap().pairs().count(), 0);
         assert_eq!(serde_json::from_str::<Word>("12").unwrap().text(), "12");
         assert!(serde_json::from_str::<Texts>("{}").is_err());
     }

@@ -229,9 +229,12 @@ pub(in crate::format) fn summary(diff: &Diff) -> String {
 
 /// Formats the number before, the number after, and the change.
 fn numbers(diff: &Diff, change: &Change) -> [String; 3] {
-    let value = |number: f64| match diff.compare.absolute {
-        true => diff.compare.of.amount(number.round() as u64),
-        false => format!("{:.2}%", number * 100.0),
+    let value = |number: f64| {
+        if diff.compare.absolute {
+            diff.compare.of.amount(number.round() as u64)
+        } else {
+            format!("{:.2}%", number * 100.0)
+        }
     };
     let sign = if change.delta() < 0.0 { "-" } else { "+" };
     [value(change.before), value(change.after), format!("{sign}{}", value(change.delta().abs()))]

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use crate::error::Error;
-use crate::format::read::texts::Facts;
-use crate::format::reading::{AtMost, Budget};
+use crate::format::input::{AtMost, Budget};
+use crate::format::read::texts::NamedTexts;
 use crate::profile::{Meta, SampleType};
 use crate::record::State;
 
@@ -30,7 +30,7 @@ pub(super) struct Header {
     mode: Option<String>,
     sample_units: Option<Units>,
     #[serde(default)]
-    vernier_user_metadata: Facts,
+    vernier_user_metadata: NamedTexts,
     /// The sample type, if profiler wrote the file.
     profiler_sample_type: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::tables::Used;
 use crate::error::Error;
-use crate::format::reading::{Builder, MAX_FRAMES};
+use crate::format::input::{Builder, MAX_FRAMES};
 use crate::ids::{FrameId, StackId};
 
 pub(super) struct Stacks<'file> {

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
 use crate::error::Error;
+use crate::format::input::Budget;
 use crate::format::read::texts::{Pairs, Texts};
-use crate::format::reading::Budget;
 use crate::record::State;
 
 const GVL: &str = "%GVL";
