@@ -15,23 +15,23 @@ use crate::vm::jobs::Job;
 #[derive(Debug)]
 pub(crate) struct Capture {
     hub: AtomicPtr<Hub>,
-    /// True if ticks are wanted. Cleared by stop, at exit of the VM, and in a forked child.
+    /// Whether ticks are wanted. Cleared by stop, at exit of the VM, and in a forked child.
     pub(crate) enabled: AtomicBool,
     /// The number of frames that are kept of a stack.
     pub(crate) depth: AtomicUsize,
-    /// True if ticks come from one timer for the whole process.
+    /// Whether ticks come from one timer for the whole process.
     pub(crate) process_wide: AtomicBool,
-    /// True if some ticks are signals to a thread, which are delivered even if the kernel has to drop their
+    /// Whether some ticks are signals to a thread, which are delivered even if the kernel has to drop their
     /// contents.
     pub(crate) aimed: AtomicBool,
     pub(crate) all_aimed: AtomicBool,
-    /// True if a hook reports when another fiber runs, and so whose labels are current.
+    /// Whether a hook reports when another fiber runs, and so whose labels are current.
     pub(crate) fibers_watched: AtomicBool,
-    /// True if walks wait for a postponed job.
+    /// Whether walks wait for a postponed job.
     pub(crate) at_safepoints: AtomicBool,
-    /// True if a hook takes the record of a GC, at its end.
+    /// Whether a hook takes the record of a GC, at its end.
     pub(crate) gc_hooked: AtomicBool,
-    /// True if wall clocks are measured.
+    /// Whether wall clocks are measured.
     pub(crate) walls: AtomicBool,
     /// The collector's thread, leaked; null before there is one.
     collector: AtomicPtr<Thread>,

@@ -18,8 +18,8 @@ const EBADF: i32 = 9;
 /// The age from which a temporary file no longer has a writer.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// A file in a process that may close any descriptor, and may then open a file of its own by the same number.
-/// That one is neither written to nor closed.
+/// A file in a process that may close any descriptor, and may then open a file of its own by the same number,
+/// which is neither written to nor closed.
 #[derive(Debug)]
 pub struct GuardedFile {
     /// `None` only while it is dropped.

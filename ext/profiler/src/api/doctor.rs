@@ -2,6 +2,8 @@
 //! starting one.
 
 use magnus::{method, prelude::*, Error, RArray, RModule, Ruby, Value};
+use profiler_core::profile::Note;
+use profiler_core::ticking::engine::Engine;
 
 use crate::before_3_3;
 use crate::engine::{self, perf, setitimer, thread_timer};
@@ -10,8 +12,6 @@ use crate::sampler::timers;
 use crate::sys::siginfo::TimerInfo;
 use crate::sys::sigprof::{self, Owner};
 use crate::vm;
-use profiler_core::profile::Note;
-use profiler_core::ticking::engine::Engine;
 
 /// Implements `Doctor._engines`: returns `[name, refusal, note]` of each engine. The refusal states why the
 /// engine is not available, and is nil if it is; the note states what a user should know about it. The

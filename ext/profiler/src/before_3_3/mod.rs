@@ -25,7 +25,7 @@ use crate::vm::gvl::HOOKS;
 mod in_call;
 pub(crate) mod resolver;
 
-/// True if waits are polled on this Ruby.
+/// Whether waits are polled on this Ruby.
 pub(crate) const NEEDED: bool = !HOOKS;
 
 /// The reason why the engine `safepoint` sees no waits there.

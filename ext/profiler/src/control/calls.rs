@@ -75,7 +75,7 @@ impl Answer {
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// True once the server is closed, so that nobody answers any more.
+    /// Whether the server is closed, so that nobody answers any more.
     closed: bool,
     last: u64,
     waiting: VecDeque<Call>,

@@ -34,7 +34,7 @@ pub(super) struct Connection<'server> {
     ruby: &'server str,
     stream: &'server Stream,
     number: u64,
-    /// True if Ruby knows the connection.
+    /// Whether Ruby knows the connection.
     is_known: bool,
     /// The beginning of the next lines, as far as it was read.
     read: Vec<u8>,

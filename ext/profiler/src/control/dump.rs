@@ -64,7 +64,7 @@ struct Asked {
     at_least: bool,
     labels: LabelSetId,
     holds_gvl: bool,
-    /// True if the thread waits, without the GVL or for it.
+    /// Whether the thread waits, without the GVL or for it.
     waits: bool,
 }
 
@@ -303,12 +303,15 @@ impl Asked {
         let since_ns = Some(since_ns).filter(|it| *it != 0);
         let id = state.id();
         let waits = !before_3_3::NEEDED && state.walls.is_suspended();
-        let doing = match holder == Some(id) {
-            _ if doing != State::Running || !clock::is_asleep(state.native_id()) => doing,
-            true => State::Blocked,
+        let doing = if doing != State::Running || !clock::is_asleep(state.native_id()) {
+            doing
+        } else if holder == Some(id) {
+            State::Blocked
+        } else if before_3_3::NEEDED {
             // On these Rubies it is unknown who has the GVL, and far more threads wait without it.
-            false if before_3_3::NEEDED => State::Waiting,
-            false => doing,
+            State::Waiting
+        } else {
+            doing
         };
         Self {
             state,

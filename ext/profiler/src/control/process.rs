@@ -1,4 +1,4 @@
-//! This process, as others see it.
+//! The command line of this process, for those who look into it.
 
 use crate::sys::process::command_line;
 

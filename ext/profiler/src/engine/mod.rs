@@ -23,6 +23,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
 
+use ::profiler_core::record::counters::{count, Counters};
 use ::profiler_core::ticking::engine::Engine;
 
 use crate::sys::clock;
@@ -31,7 +32,6 @@ use crate::sys::NEEDS_LINUX;
 
 pub(crate) mod alarm;
 pub(crate) mod blocks;
-pub(crate) mod no_tick;
 pub(crate) mod owner;
 pub(crate) mod perf;
 pub(crate) mod progress;
@@ -41,7 +41,30 @@ pub(crate) mod thread_timer;
 pub(crate) mod tick;
 pub(crate) mod ticker;
 
-/// True if no engine arms anything: see [`halt`].
+/// The reason why a signal is not a tick of any thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NoTick {
+    /// A tick of a session that has ended.
+    Late,
+    /// A signal that other code sent.
+    Foreign,
+    /// A tick of the whole process, on a thread that no session profiles.
+    Unwanted,
+}
+
+impl NoTick {
+    /// Counts the signal, unless it is of no interest.
+    #[inline]
+    pub(crate) fn count_in(self, counters: &Counters) {
+        match self {
+            Self::Late => count(&counters.late),
+            Self::Foreign => count(&counters.foreign),
+            Self::Unwanted => {}
+        }
+    }
+}
+
+/// Whether no engine arms anything: see [`halt`].
 static HALTED: AtomicBool = AtomicBool::new(false);
 
 /// Sets whether all engines stop arming from now on, as the process may turn into another program. Meanwhile

@@ -2,7 +2,7 @@
 
 use ::core::prelude::rust_2021::*;
 
-use crate::engine::no_tick::NoTick;
+use crate::engine::NoTick;
 use crate::engine::{perf, setitimer, thread_timer};
 use crate::sys::siginfo::{TimerInfo, FROM_DESCRIPTOR, FROM_KERNEL, FROM_PROCESS, FROM_TIMER};
 use crate::threads::ThreadState;

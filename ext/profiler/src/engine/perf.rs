@@ -13,7 +13,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-use crate::engine::no_tick::NoTick;
+use crate::engine::NoTick;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::sys::perf_counter;

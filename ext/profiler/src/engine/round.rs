@@ -4,7 +4,7 @@ use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{fence, AtomicBool, Ordering};
 use ::std::thread::yield_now;
 
-/// True while the ticker is sending ticks.
+/// Whether the ticker is sending ticks.
 static IN_ROUND: AtomicBool = AtomicBool::new(false);
 
 /// A round, until it is dropped.

@@ -10,12 +10,12 @@ use ::core::cell::Cell;
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::engine::no_tick::NoTick;
+use crate::engine::NoTick;
 use crate::shared::CAPTURE;
 use crate::sys::{errno, sigprof};
 use crate::threads::{self, ThreadState};
 
-/// True if the timer of the process is armed, by us.
+/// Whether the timer of the process is armed, by us.
 static OURS: AtomicBool = AtomicBool::new(false);
 
 /// Arms the timer, which then fires each time that the process has used this much CPU time; 0 disarms it.

@@ -14,7 +14,7 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use crate::engine::no_tick::NoTick;
+use crate::engine::NoTick;
 use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::posix_timer;

@@ -19,7 +19,7 @@ use crate::sys::system_call::may_be_interrupted;
 use crate::threads::ThreadState;
 
 /// The least CPU time in nanoseconds between two ticks of a thread, unless an eighth of the interval is more.
-/// It is far more than a thread needs to be interrupted and to block again; otherwise a thread that blocks
+/// This is far more than a thread needs to be interrupted and to block again; otherwise a thread that blocks
 /// with the GVL would be interrupted for ever.
 const MIN_CPU_NS: u64 = 20_000;
 

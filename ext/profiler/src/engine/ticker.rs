@@ -38,13 +38,13 @@ const SHORT_SLEEP_NS: u64 = 2_000_000;
 
 /// The interval of the rounds in nanoseconds; 0 while the ticker is parked.
 static INTERVAL_NS: AtomicU64 = AtomicU64::new(0);
-/// True if the ticker is the engine of all threads, and not only of those whose wall clocks are sampled.
+/// Whether the ticker is the engine of all threads, and not only of those whose wall clocks are sampled.
 pub(crate) static IS_ENGINE: AtomicBool = AtomicBool::new(false);
 /// The native id of the ticker's thread; 0 if there is none.
 static NATIVE_ID: AtomicI32 = AtomicI32::new(0);
 /// The ticker's thread, once it was needed. It is leaked, for callers that may neither lock nor free.
 static TICKER: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
-/// True while the ticker sleeps until a thread runs.
+/// Whether the ticker sleeps until a thread runs.
 static IDLE: AtomicBool = AtomicBool::new(false);
 /// The time in nanoseconds for which no thread must have run before the ticker sleeps like that. Waking it
 /// takes a while on a busy machine. So it does this for apps that wait for their next request, not for those
@@ -54,9 +54,10 @@ const PATIENCE_NS: u64 = 100_000_000;
 /// Returns that time for rounds that come every `interval_ns`. If the ticker only polls for blocks, one round
 /// without a running thread is enough, as rounds are far apart.
 fn patience_ns(interval_ns: u64) -> u64 {
-    match IS_ENGINE.load(Ordering::Relaxed) {
-        true => PATIENCE_NS,
-        false => interval_ns,
+    if IS_ENGINE.load(Ordering::Relaxed) {
+        PATIENCE_NS
+    } else {
+        interval_ns
     }
 }
 
@@ -304,9 +305,10 @@ fn is_idle() -> bool {
     if before_3_3::NEEDED || !CAPTURE.walls.load(Ordering::Relaxed) {
         return false;
     }
-    match IS_ENGINE.load(Ordering::Relaxed) {
-        true => all_blocked(),
-        false => threads::gvl_holder::running().is_none(),
+    if IS_ENGINE.load(Ordering::Relaxed) {
+        all_blocked()
+    } else {
+        threads::gvl_holder::running().is_none()
     }
 }
 

@@ -15,9 +15,9 @@ use crate::sys::clock;
 use crate::threads::{Registry, ThreadState};
 use crate::vm::fibers::{self, Local};
 
-/// True if the process has used labels.
+/// Whether the process has used labels.
 pub(super) static USED: AtomicBool = AtomicBool::new(false);
-/// True if there are sessions, including paused ones.
+/// Whether there are sessions, including paused ones.
 pub(super) static RUNNING: AtomicBool = AtomicBool::new(false);
 /// The number of open sessions that select by labels.
 pub(super) static SELECTIVE: AtomicUsize = AtomicUsize::new(0);

@@ -24,7 +24,7 @@
 //! switches fibers.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use magnus::rb_sys::AsRawValue;
 use magnus::{function, prelude::*, typed_data::Obj, Error, RHash, RModule, RString, Ruby, Value};
@@ -40,14 +40,12 @@ use crate::vm::cached::define_class;
 use crate::vm::fibers;
 use crate::vm::threads::RubyThread;
 
-mod counted;
 mod current;
 mod fiber_ids;
 mod object;
 mod parse;
 mod span;
 mod switch;
-pub(crate) use counted::Counted;
 use current::{current, publish, stored, RUNNING, SELECTIVE, USED};
 use object::{labels_of, Labels};
 use parse::pairs;
@@ -221,6 +219,23 @@ pub(crate) fn sessions_begin() {
 pub(crate) fn sessions_end() {
     RUNNING.store(false, Ordering::Relaxed);
     switch::unhook();
+}
+
+/// A session in a count, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Counted(&'static AtomicUsize);
+
+impl Counted {
+    fn in_count(of: &'static AtomicUsize) -> Self {
+        of.fetch_add(1, Ordering::Relaxed);
+        Self(of)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Numbers fibers for a session that records which one a sample belongs to, before it begins.

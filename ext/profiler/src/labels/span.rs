@@ -22,7 +22,7 @@ use crate::vm;
 use crate::vm::cached::define_class;
 use crate::vm::fibers::{self, Local};
 
-/// True if a session has kept spans apart.
+/// Whether a session has kept spans apart.
 static KEPT_APART: AtomicBool = AtomicBool::new(false);
 
 /// The span that a fiber is in.

@@ -24,7 +24,7 @@ use crate::vm::events::thread_hook;
 use crate::vm::fibers::{self, Local};
 use crate::vm::jobs::Job;
 
-/// True if the hook is installed.
+/// Whether the hook is installed.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// Installs the hook if it is needed. The VM adds it to the calling Ractor, so only the main one may do that:

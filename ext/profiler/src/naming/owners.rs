@@ -15,7 +15,7 @@ pub(crate) struct Owner {
     pub(crate) class_name: String,
     /// The class or module that the methods belong to: `Foo` for those of its singleton class too.
     of: String,
-    /// True if the methods are called on `of` itself.
+    /// Whether the methods are called on `of` itself.
     singleton: bool,
 }
 

@@ -5,26 +5,24 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use magnus::{prelude::*, r_hash::ForEach, Error, RArray, RHash, Ruby, Symbol, Value};
-
 use profiler_core::analysis::gc::Place;
 use profiler_core::ids::ScopeId;
 use profiler_core::profile::{LabelSet, Note};
 use profiler_core::sampling::allocation_sampler::Window;
 use profiler_core::session::spec::{Measures, SessionSpec};
+use profiler_core::ticking::engine::Engine;
 
 use crate::before_3_3;
 use crate::engine::{self, perf, thread_timer};
 use crate::errors::{argument_error, Fault, Piece};
-use crate::options::integer::integer;
 use crate::options::keywords::{either, flag, Keywords};
-use crate::options::share::share;
+use crate::options::numbers::{integer, share};
 use crate::options::{mode, trim_path, wall};
 use crate::sys::siginfo::TimerInfo;
 use crate::sys::{clock, NEEDS_LINUX};
 use crate::vm;
 use crate::vm::describe::describe;
 use crate::vm::strings::{named, own_text};
-use profiler_core::ticking::engine::Engine;
 
 const INTERVAL_US: RangeInclusive<i64> = 50..=1_000_000;
 const FREQUENCY_HZ: RangeInclusive<i64> = 1..=20_000;
@@ -40,23 +38,23 @@ pub(crate) enum Threads {
     All,
     /// The thread that starts the session.
     Current,
-    /// These threads, by identity.
+    /// Certain threads, by identity.
     These(Vec<u64>),
 }
 
 /// The bounds of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bounds {
-    /// True if the session ends with a block on the thread that starts it.
+    /// Whether the session ends with a block on the thread that starts it.
     pub(crate) block: bool,
     /// The scope that the session is limited to, on the threads that enter it: see `Session#join`.
     pub(crate) scope: Option<ScopeId>,
-    /// True if only the slices of the session have samples. A forked child without such slices does not
+    /// Whether only the slices of the session have samples. A forked child without such slices does not
     /// continue it.
     pub(crate) slices: bool,
-    /// True if the session samples objects in windows, none of which is open yet.
+    /// Whether the session samples objects in windows, none of which is open yet.
     pub(crate) windows: bool,
-    /// True if the session has no samples. It exists so that threads, and their waits, are known.
+    /// Whether the session has no samples. It exists so that threads, and their waits, are known.
     pub(crate) watch: bool,
 }
 
@@ -103,7 +101,7 @@ pub(crate) struct Config {
     /// The labels for every sample.
     pub(crate) static_labels: LabelSet,
     pub(crate) engine: Engine,
-    /// True if the engine was requested by name, so that no other one may replace it.
+    /// Whether the engine was requested by name, so that no other one may replace it.
     pub(crate) engine_requested: bool,
     pub(crate) metadata: BTreeMap<String, String>,
     /// Notes about these choices for the reader of the profile.
@@ -131,11 +129,12 @@ impl Config {
             ];
             mode::only_with(ruby, of_time, "time, which needs ", ["cpu", "wall"])?;
         }
-        let interval_ns = match measures.timed() {
-            true => interval_ns(ruby, keywords.interval, keywords.frequency)?,
-            false => 0,
+        let (interval_ns, requested) = if measures.timed() {
+            let interval_ns = interval_ns(ruby, keywords.interval, keywords.frequency)?;
+            (interval_ns, requested_engine(ruby, keywords.engine)?)
+        } else {
+            (0, None)
         };
-        let requested = if measures.timed() { requested_engine(ruby, keywords.engine)? } else { None };
         Ok(Self {
             spec: SessionSpec {
                 measures,

@@ -3,10 +3,9 @@
 //! No session is started here.
 
 mod config;
-mod integer;
 mod keywords;
 pub(crate) mod mode;
-mod share;
+mod numbers;
 mod trim_path;
 pub(crate) mod wall;
 

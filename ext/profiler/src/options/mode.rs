@@ -9,8 +9,8 @@ use profiler_core::session::spec::Measures;
 use crate::before_3_3;
 use crate::capture::malloc;
 use crate::errors::{Fault, Piece};
-use crate::options::integer::integer;
 use crate::options::keywords::either;
+use crate::options::numbers::integer;
 use crate::options::wall;
 use crate::vm;
 

@@ -1,11 +1,11 @@
 //! The check whether the wall clock can be measured here.
 
 use magnus::{Error, Ruby};
+use profiler_core::profile::Note;
+use profiler_core::ticking::engine::Engine;
 
 use crate::before_3_3;
 use crate::vm;
-use profiler_core::profile::Note;
-use profiler_core::ticking::engine::Engine;
 
 /// Returns the reason why the VM's hooks on waits cannot be used, or `None` if they can, or do not exist.
 pub(super) fn no_hooks(_gvl: &Ruby) -> Option<&'static str> {

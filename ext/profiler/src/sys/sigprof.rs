@@ -24,7 +24,7 @@ pub(crate) type Handler =
 pub(crate) enum Owner {
     /// The default action, or the signal is ignored.
     Nobody,
-    /// Our handler.
+    /// The profiler's handler.
     Us,
     /// Another profiler, or a `trap` of the app.
     Foreign,

@@ -61,7 +61,7 @@ pub(crate) fn find_native() -> Option<&'static ThreadState> {
     live().find(|state| state.native_id() == me)
 }
 
-/// True if a hook reports the starts and exits of threads.
+/// Whether a hook reports the starts and exits of threads.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// The state that [`current`] returned last. Usually it is the same again, and comparing it takes 7 ns less

@@ -25,12 +25,12 @@ use std::sync::atomic::{
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
 use profiler_core::session::aggregate::LastClocks;
+use profiler_core::text::cut;
 
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::sys::native_thread;
 use crate::threads::state::{CLAIMED, ENDED, LIVE, TAKEN};
-use profiler_core::text::cut;
 
 mod current;
 pub(crate) mod gvl_holder;

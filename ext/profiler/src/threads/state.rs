@@ -50,7 +50,7 @@ pub(crate) struct ThreadState {
     /// The Ruby Thread object, which the mark function keeps while the state is live.
     pub(super) object: AtomicU64,
     pub(super) native_id: AtomicI32,
-    /// True if hooks will report the thread's exit, as they did its start. Otherwise the thread may be in the
+    /// Whether hooks will report the thread's exit, as they did its start. Otherwise the thread may be in the
     /// middle of either, without a stack.
     pub(crate) reported: AtomicBool,
     /// The thread's `pthread_self()`; 0 until it is known.
@@ -88,9 +88,9 @@ pub(crate) struct ThreadState {
 pub(crate) struct Wanted {
     /// The finest interval in nanoseconds that a session wants; 0 if none profiles the thread.
     pub(crate) interval_ns: AtomicU64,
-    /// True if no session profiles the thread, and it ticks only for threads that wait for it.
+    /// Whether no session profiles the thread, and it ticks only for threads that wait for it.
     pub(crate) only_blamed: AtomicBool,
-    /// True if a session measures the thread's CPU clock.
+    /// Whether a session measures the thread's CPU clock.
     pub(crate) cpu: AtomicBool,
 }
 

@@ -3,9 +3,10 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use profiler_core::record::object_class::Class;
+
 use crate::vm::door::Name;
 use crate::vm::hook_list::{Change, RAW};
-use profiler_core::record::object_class::Class;
 use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, rb_trace_arg_t, ruby_value_type, VALUE};
 
 /// A hook that is called for each allocated object, when it has its class and its slot but no contents yet.
@@ -24,7 +25,7 @@ macro_rules! allocation_hook {
 }
 pub(crate) use allocation_hook;
 
-/// True if a Ractor that starts while the hook is installed kills the process.
+/// Whether a Ractor that starts while the hook is installed kills the process.
 pub(crate) const HOOK_KILLS_RACTORS: bool = !cfg!(ruby_gte_3_3);
 
 /// The address of the VM's function that returns the size of an object's slot; 0 if the VM has none.

@@ -5,11 +5,11 @@ use rb_sys::{rb_event_flag_t, ID, VALUE};
 use crate::vm::hook_list::Change;
 use crate::vm::process::on_main_ractor;
 
-/// True if hooks on objects and on garbage collection belong to the VM, which calls them in each Ractor, with
+/// Whether hooks on objects and on garbage collection belong to the VM, which calls them in each Ractor, with
 /// its lock held. Before Ruby 4.0 they belong to the Ractor that added them.
 pub(crate) const GLOBAL_HOOKS: bool = cfg!(ruby_gte_4_0);
 
-/// True if the hook on freed objects is called for those of all Ractors, while all of them stand still.
+/// Whether the hook on freed objects is called for those of all Ractors, while all of them stand still.
 /// Before Ruby 4.0 a Ractor does not report the objects that it frees. After 4.0 each Ractor collects its own
 /// heap while the others run.
 pub(crate) const GLOBAL_FREES: bool = GLOBAL_HOOKS && !cfg!(ruby_gt_4_0);
@@ -76,7 +76,7 @@ pub(crate) unsafe fn unhook(hook: ThreadHook) {
     unsafe { Change::Remove(Some(hook)).make() };
 }
 
-/// True if hooks on garbage collection cost nothing and do no harm. On Ruby 3.1 they slow allocation by a
+/// Whether hooks on garbage collection cost nothing and do no harm. On Ruby 3.1 they slow allocation by a
 /// seventh, and a process was seen to die of them.
 pub(crate) const GC_HOOKS: bool = cfg!(ruby_gte_3_3);
 

@@ -27,7 +27,7 @@ use crate::vm::cached::CachedObject;
 use crate::vm::door::{quietly, Name};
 use crate::vm::events::ThreadHook;
 
-/// True if fibers have a storage that the fibers they create inherit.
+/// Whether fibers have a storage that the fibers they create inherit.
 pub(crate) const STORAGE: bool = cfg!(ruby_gte_3_2);
 
 /// A fiber-local variable that the profiler sets.

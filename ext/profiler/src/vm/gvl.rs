@@ -6,7 +6,7 @@ use core::ffi::c_void;
 #[cfg(ruby_gte_3_3)]
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
-/// True if the hooks exist, so that waits are measured and not sampled.
+/// Whether the hooks exist, so that waits are measured and not sampled.
 pub(crate) const HOOKS: bool = cfg!(ruby_gte_3_3);
 
 /// An event of a thread and the GVL.

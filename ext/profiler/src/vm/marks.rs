@@ -30,7 +30,7 @@ impl Marks {
     /// Creates the only way to the VM from a copy of the process.
     ///
     /// # Safety
-    /// This is a copy of the process that was made outside of a GC by a thread that held the GVL, no garbage
+    /// The caller is in a copy of the process that was made outside of a GC by a thread that held the GVL, no garbage
     /// waits to be swept, and all objects that are asked about are live.
     pub(crate) unsafe fn new() -> Self {
         Self(())

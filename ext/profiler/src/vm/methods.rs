@@ -14,7 +14,7 @@ pub(crate) struct Method {
     pub(crate) owner: Option<u64>,
     /// The code of the block from which the method was made.
     pub(crate) block: Option<u64>,
-    /// True if the method has code of its own.
+    /// Whether the method has code of its own.
     pub(crate) code: bool,
     /// The entry that this one represents: the original of an alias, or the method that a refinement hides.
     pub(crate) original: Option<u64>,

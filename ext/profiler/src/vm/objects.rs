@@ -12,7 +12,7 @@ use rb_sys::{ruby_value_type, VALUE};
 
 use crate::vm::state::during_gc;
 
-/// True if asking for references aborts the process while another Ractor is collecting garbage: before Ruby
+/// Whether asking for references aborts the process while another Ractor is collecting garbage: before Ruby
 /// 3.3 the VM does not wait for the collection.
 pub(crate) const REFERENCES_KILL_BESIDE_RACTORS: bool = !cfg!(ruby_gte_3_3);
 

@@ -10,7 +10,7 @@ use crate::vm::door::quietly;
 use crate::vm::events::{self, thread_hook};
 use crate::vm::state::during_gc;
 
-/// True if this Ruby is newer than those that the profiler was tested with.
+/// Whether this Ruby is newer than those that the profiler was tested with.
 pub(crate) const NEEDED: bool = cfg!(ruby_gt_4_0);
 
 /// The newest Ruby that the profiler was tested with.
@@ -19,7 +19,7 @@ pub(crate) const NEWEST_TESTED: &str = "4.0";
 /// The number of objects that the hook was called for.
 static OBJECTS: AtomicU64 = AtomicU64::new(0);
 
-/// True if the hook on GC was called at the beginning of a GC, or at its end, while the VM said that garbage
+/// Whether the hook on GC was called at the beginning of a GC, or at its end, while the VM said that garbage
 /// was being collected.
 static BEGAN: AtomicBool = AtomicBool::new(false);
 static ENDED: AtomicBool = AtomicBool::new(false);

@@ -49,7 +49,7 @@ fn why_unsafe(ruby: &Ruby) -> Result<Option<String>, Error> {
     Ok(None)
 }
 
-/// True if a native thread of the main Ractor ends with its Ruby thread. Before Ruby 3.3 native threads are
+/// Whether a native thread of the main Ractor ends with its Ruby thread. Before Ruby 3.3 native threads are
 /// reused.
 pub(crate) const ENDS_WITH_NATIVE: bool = cfg!(ruby_gte_3_3);
 

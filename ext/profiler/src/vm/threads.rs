@@ -193,12 +193,12 @@ impl ThreadQuery {
         let current = thread.as_raw() == self.current;
         Ok(RubyThread {
             object: thread.as_raw(),
-            native_id: match current {
-                true => Some(native_thread::cached_native_id()),
-                false if thread.as_raw() == self.main => {
-                    self.native_id_of(thread)?.map(native_thread::id_of_main)
-                }
-                false => self.native_id_of(thread)?,
+            native_id: if current {
+                Some(native_thread::cached_native_id())
+            } else if thread.as_raw() == self.main {
+                self.native_id_of(thread)?.map(native_thread::id_of_main)
+            } else {
+                self.native_id_of(thread)?
             },
             name: match self.names {
                 Names::Included => self.name_of(thread)?,

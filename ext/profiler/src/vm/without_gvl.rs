@@ -236,11 +236,13 @@ pub(crate) fn without_gvl<T: Send + 'static>(
         }
         // SAFETY: Ruby called us, so we hold the GVL, and the closures use nothing of Ruby.
         unsafe {
-            match spawned {
-                true if ends_ns != 0 => call(|| shared.wait_until(ends_ns), UBF_IO),
-                true => call(|| shared.wait(), UBF_IO),
+            if !spawned {
                 // If the system refuses a thread, the work is done here, and interrupts wait for it.
-                false => call(|| shared.run(), 0),
+                call(|| shared.run(), 0);
+            } else if ends_ns == 0 {
+                call(|| shared.wait(), UBF_IO);
+            } else {
+                call(|| shared.wait_until(ends_ns), UBF_IO);
             }
         }
         if shared.is_done() {

@@ -85,7 +85,7 @@ impl Origin {
 const REDEFINING: &str = "/lib/profiler/process/interop.rb";
 /// Files of the profiler that are loaded while a session runs. Functions that load code have no name of their
 /// own, and an app may have a directory `lib/profiler/`, too.
-const LOADED: [&str; 26] = [
+const LOADED: [&str; 25] = [
     "/lib/profiler/autoload.rb",
     "/lib/profiler/autoload/claim.rb",
     "/lib/profiler/autoload/recording.rb",
@@ -97,7 +97,6 @@ const LOADED: [&str; 26] = [
     "/lib/profiler/middleware/index/page.rb",
     "/lib/profiler/middleware/notice.rb",
     "/lib/profiler/middleware/on_demand.rb",
-    "/lib/profiler/middleware/path_pattern.rb",
     "/lib/profiler/middleware/request_parser.rb",
     "/lib/profiler/middleware/route.rb",
     "/lib/profiler/middleware/shown.rb",

@@ -171,9 +171,9 @@ impl<'profile> Sites<'profile> {
     pub(super) fn callee(&self, stack: StackId, site: Frame) -> Option<Frame> {
         let inner: Vec<Frame> = self.profile.frames_of(stack).take_while(|it| *it != site).collect();
         let mut is_after_own = false;
-        inner.into_iter().rev().find(|it| {
-            let is_own = self.class(*it) == Class::Own;
-            let continues = is_after_own && self.name(*it) == "UnboundMethod#bind_call";
+        inner.into_iter().rev().find(|frame| {
+            let is_own = self.class(*frame) == Class::Own;
+            let continues = is_after_own && self.name(*frame) == "UnboundMethod#bind_call";
             is_after_own = is_own;
             !is_own && !continues
         })

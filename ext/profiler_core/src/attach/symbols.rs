@@ -183,7 +183,7 @@ fn hash(name: &str) -> u32 {
 mod tests {
     use super::*;
 
-    /// This process, through the kernel's file.
+    /// The memory of this process, through the kernel's file.
     struct Own(std::fs::File);
 
     impl Memory for Own {

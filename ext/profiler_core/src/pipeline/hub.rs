@@ -62,7 +62,7 @@ pub struct Hub {
     labels_table: AtomicU64,
     /// The position of a record that was never published and is no longer waited for.
     ///
-    /// It is not skipped. Nothing tells a producer that is gone from a slow one, which still writes into its
+    /// The record is not skipped. Nothing tells a producer that is gone from a slow one, which still writes into its
     /// space. If that space were reused, another record would get words of the first one among its handles,
     /// and the GC marks these. What happens instead is bounded: once the ring is full, later records are
     /// dropped and counted, until a forked child starts over. Between the claim and the publication a

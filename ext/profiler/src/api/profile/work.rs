@@ -19,7 +19,7 @@ const SMALL_BYTES: usize = 64 << 10;
 
 /// Returns the profiles of an array.
 pub(super) fn all(profiles: RArray) -> Result<Vec<Arc<CoreProfile>>, Error> {
-    let core = |it| Obj::<Profile>::try_convert(it).map(|it| Arc::clone(&it.core));
+    let core = |value| Obj::<Profile>::try_convert(value).map(|profile| Arc::clone(&profile.core));
     profiles.into_iter().map(core).collect()
 }
 

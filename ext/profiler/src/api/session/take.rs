@@ -126,10 +126,8 @@ impl Session {
         let core = Arc::clone(&profile.core);
         let named = pending::name_some(ruby, core.functions.len(), pace);
         let profile = ruby.obj_wrap(profile).as_value();
-        let received = named.and_then(|()| match ruby.block_given() {
-            true => door::yield_to_block(profile),
-            false => Ok(profile),
-        });
+        let received =
+            named.and_then(|()| if ruby.block_given() { door::yield_to_block(profile) } else { Ok(profile) });
         if received.is_err() {
             session.put_back_profile(core, pid);
         }

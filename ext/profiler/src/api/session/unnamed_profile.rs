@@ -10,6 +10,7 @@ use profiler_core::profile::Profile as CoreProfile;
 use profiler_core::profile::{Function, Meta, Note, SampleType, Stats};
 use profiler_core::result::taken::Unresolved;
 use profiler_core::sampling::allocation_sampler::Window;
+use profiler_core::ticking::engine::Engine;
 
 use crate::engine::perf;
 use crate::naming::turns::{ensure_process, Pace};
@@ -19,7 +20,6 @@ use crate::shared::CAPTURE;
 use crate::sys::{clock, NEEDS_LINUX};
 use crate::vm::probe;
 use crate::{naming, vm};
-use profiler_core::ticking::engine::Engine;
 
 /// The note in each profile from macOS.
 const EXPERIMENTAL: &str =

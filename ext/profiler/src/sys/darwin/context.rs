@@ -5,7 +5,7 @@ use ::core::ffi::c_int;
 /// The beginning of the struct that the kernel passes to a handler (`ucontext_t`).
 #[repr(C)]
 pub(crate) struct Context {
-    /// True if the thread was on its alternate stack when the signal arrived.
+    /// Whether the thread was on its alternate stack when the signal arrived.
     on_stack: c_int,
 }
 

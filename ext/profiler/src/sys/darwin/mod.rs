@@ -9,16 +9,13 @@ use ::core::option::Option::{self, Some};
 
 pub(super) mod clock;
 pub(crate) mod context;
-pub(super) mod peer;
 pub(crate) mod perf_counter;
 pub(crate) mod posix_timer;
 pub(crate) mod process;
-pub(crate) mod run_delay;
 pub(crate) mod semaphore;
 pub(crate) mod siginfo;
 pub(super) mod signals;
 pub(crate) mod snapshot;
-pub(crate) mod system_call;
 pub(super) mod thread;
 
 /// The reason why the only engine is the timer of the process, and why no thread can be asked by a signal of
@@ -34,4 +31,30 @@ pub(super) const MAXRSS_BYTES: u64 = 1;
 pub(super) fn errno_place() -> *mut c_int {
     // SAFETY: takes no argument and cannot fail.
     unsafe { ::libc::__error() }
+}
+
+/// The system call that a thread waits in, which the system does not report.
+pub(crate) mod system_call {
+    /// Never called, as no thread is sent a signal of its own.
+    pub(crate) fn may_be_interrupted(_native_id: i32, _without_gvl: bool) -> bool {
+        true
+    }
+}
+
+/// The time for which a thread was ready to run and had no CPU, which the system does not report.
+pub(crate) mod run_delay {
+    use ::core::option::Option::{self, None};
+
+    /// Returns `None`: there is no such file.
+    pub(crate) fn open(_native_id: i32) -> Option<(i32, u64)> {
+        None
+    }
+
+    /// Never called, as no file is open.
+    pub(crate) fn read(_fd: i32) -> Option<u64> {
+        None
+    }
+
+    /// Never called, as no file is open.
+    pub(crate) fn close(_fd: i32, _identity: u64) {}
 }

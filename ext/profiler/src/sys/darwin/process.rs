@@ -1,4 +1,4 @@
-//! This process, as others see it.
+//! The command line of this process, as others see it.
 
 use ::core::mem::{size_of, zeroed};
 use ::core::prelude::rust_2021::*;

@@ -11,7 +11,6 @@ pub(crate) mod got;
 mod libraries;
 pub(crate) mod mapped_table;
 pub(crate) mod own_memory;
-pub(super) mod peer;
 pub(crate) mod perf_counter;
 pub(crate) mod posix_timer;
 pub(crate) mod process;

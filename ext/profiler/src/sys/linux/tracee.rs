@@ -48,7 +48,7 @@ pub(crate) enum NotStopped {
     Refused(io::Error),
     /// The process is stopped as a whole.
     StoppedAlready,
-    /// It did not stop in time, as it waits for a device. It is released when this thread ends.
+    /// The thread did not stop in time, as it waits for a device. It is released when this thread ends.
     Late,
     /// Something else happened to the thread at that instant, which goes on.
     NotNow,
