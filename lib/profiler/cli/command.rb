@@ -106,6 +106,19 @@ module Profiler
         raise UsageError, "#{option} #{text.inspect} is not a number of seconds from #{allowed.begin} to #{allowed.end}"
       end
 
+      # Parses a whole number of an option.
+      #
+      # @param allowed [Range]
+      # @param kind [String] what the number is of, for the message
+      # @return [Integer]
+      # @raise [UsageError]
+      def whole_number(option, text, kind, allowed = 0..)
+        number = Integer(text, 10) if text.match?(/\A\d+\z/)
+        return number if number && allowed.cover?(number)
+
+        raise UsageError, "#{option} #{text.inspect} is not #{kind}"
+      end
+
       # Adds the examples: lines of shell, then paragraphs, which may fill the terminal.
       def examples(parser)
         lines, *notes = self.class::EXAMPLES.split("\n\n")

@@ -147,11 +147,7 @@ module Profiler
       def table_options = { type: @type, columns: columns, full_paths: @full_paths, color: @colored }.compact
 
       # Parses the value of +--limit+.
-      def limit_of(text)
-        return Integer(text, 10) if text.match?(/\A\d+\z/)
-
-        raise UsageError, "--limit #{text.inspect} is not a limit (allowed: a whole number; 0 for all)"
-      end
+      def limit_of(text) = whole_number("--limit", text, "a limit (allowed: a whole number; 0 for all)")
 
       def share(option, text)
         found = text[/\A(\d+(?:\.\d+)?)%?\z/, 1]

@@ -2,14 +2,12 @@
 
 require "tmpdir"
 
-require_relative "../platform"
 require_relative "../autoload/claim"
-require_relative "../autoload/settings"
 require_relative "answer"
 require_relative "child_process"
 require_relative "color"
 require_relative "command"
-require_relative "remote"
+require_relative "session_options"
 require_relative "signals"
 require_relative "view"
 
@@ -19,11 +17,8 @@ module Profiler
     # with the command's status.
     class Record < Command
       include Color
-      include Options
-      include Remote
+      include SessionOptions
       include Signals
-
-      Settings = Autoload::Settings
 
       SUMMARY = "Runs a command, records a profile, and shows where its time went."
       USAGE = "record [options] -- COMMAND [ARGUMENTS]"
@@ -39,25 +34,6 @@ module Profiler
         command's: 128+N if signal N killed it, 127 if it was not found, 126 if it cannot be run.
       TEXT
 
-      # The modes if none is given: the reason for a slow program can be that it waited.
-      MODES = Platform::TIME_MODES.join(",")
-      # The default modes as the help shows them, on any Ruby.
-      DEFAULT_MODES = "cpu,wall; before Ruby 3.3 cpu"
-
-      # Options that become variables for the program, with their help.
-      VARIABLES = {
-        "--mode MODE" => [Settings::MODE, "what to measure: cpu, wall, allocations, heap, native, or several separated by commas (default #{DEFAULT_MODES})"],
-        "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread (default 1000)"],
-        "--frequency HZ" => [Settings::FREQUENCY, "samples per second, instead of --interval"],
-        "--max-overhead SHARE" => [Settings::MAX_OVERHEAD, "largest share of the CPU time that profiling may use, for example 0.01"],
-        "--every N" => [Settings::EVERY, "sample one of every N objects, in modes allocations and heap (default 1000)"],
-        "--every-bytes N" => [Settings::EVERY_BYTES, "sample one object per N bytes, instead of --every; in mode native one block (default 65536)"],
-        "--engine ENGINE" => [Settings::ENGINE, "perf, thread_timer, ticker, setitimer or safepoint (default: the best available)"],
-        "--depth N" => [Settings::DEPTH, "frames to keep of each stack (default 2048)"],
-        "--duration S" => [Settings::DURATION, "profile only the first S seconds; the command keeps running"],
-        "--signal NAME" => [Settings::SIGNAL, "a signal that pauses profiling and writes the profile, or resumes it, for example USR2"]
-      }.freeze
-
       # Options of Ruby with which it runs no program.
       RUN_NOTHING = %w[-c -h --help --version --copyright --dump].freeze
       # Features of Ruby without which it ignores RUBYOPT: <tt>--disable=all</tt>. Their names can be shortened.
@@ -67,9 +43,6 @@ module Profiler
 
       def initialize
         super
-        # All variables are set or cleared: values of an outer profiler or a shell are not ours.
-        @env = Settings::NAMES.to_h { |name| [name, nil] }
-        @env[Settings::MODE] = MODES
         @outs = []
         @labels = []
       end
@@ -83,9 +56,7 @@ module Profiler
 
       def define(parser)
         output_options(parser)
-        VARIABLES.each do |option, (variable, text)|
-          parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
-        end
+        variable_options(parser, VARIABLES)
         parser.on("--trim-path [DIR]", "shorten paths, so that deploys can be compared: gem:NAME/..., ruby:..., and relative to DIR (default: where the command starts)") do |root|
           @env[Settings::TRIM_PATH] = root ? FileName.absolute(CLI.path(root)) : "1"
         end
@@ -100,14 +71,6 @@ module Profiler
         color_option(parser)
       end
 
-      # Adds the options of what is kept with each sample.
-      #
-      # @param default [String, nil] when there is a timeline without its option
-      def detail_options(parser, default = nil)
-        parser.on("--fibers", "label each sample with the number of its fiber") { @env[Settings::FIBERS] = "1" }
-        parser.on("--timeline", "keep the last million timeline events, about 10 bytes each#{" (#{default})" if default}") { @env[Settings::TIMELINE] = "1" }
-      end
-
       def output_options(parser)
         out_option(parser)
         parser.on("--format FORMAT", "format of the files, whatever their extensions") { |format| @env[Settings::FORMAT] = non_empty("--format", format) }
@@ -115,13 +78,6 @@ module Profiler
           @open = true
           @env[Settings::TIMELINE] = "1"
         end
-      end
-
-      # Refuses empty values: an empty variable counts as none, so the option would be ignored.
-      def non_empty(option, value)
-        return value unless value.empty?
-
-        raise UsageError, "#{option[/\S+/]} \"\" is empty (see profiler #{self.class::USAGE[/\S+/]} --help)"
       end
 
       def call(command)
@@ -193,14 +149,6 @@ module Profiler
         end
       end
 
-      def check
-        Settings.new(@env.compact).check
-      rescue ArgumentError, Unsupported => e
-        raise UsageError, OptionFault.of(e)&.on_command_line || e.message
-      rescue Settings::Unwritable => e
-        raise Failure, e.message
-      end
-
       # @param claims [String] the path of a file, see {Autoload::Claim}
       def record(claims, command)
         File.write(claims, "", perm: 0o600)
@@ -261,18 +209,6 @@ module Profiler
         given = { "--json" => @json, "--control" => @env[Settings::CONTROL], "--signal" => @env[Settings::SIGNAL], "--start-paused" => @env[Settings::START_PAUSED] }
         name, = given.compact.first
         raise UsageError, "#{name} needs a command: it has no effect with --pid" if name
-      end
-
-      # Starts a session in another process.
-      #
-      # @param more [Hash] fields of the request: +bound+ and +farewell+, see docs/live.md
-      # @return [Integer] its number
-      def begin_in(client, **more)
-        options = Settings.new(@env.compact).session.merge({ labels: @only }.compact.reject { |_, labels| labels.empty? })
-        head, = client.ask(do: "start", options: options, **more)
-        head.fetch("session")
-      rescue Control::Client::Failed => e
-        raise Failure, e.on_command_line || e.message
       end
 
       # Prints the summary, and opens the page. Errors here do not change the exit status, which is the command's.
@@ -337,8 +273,8 @@ module Profiler
       def options_of_ruby((program, *arguments))
         return [] unless File.basename(program).start_with?("ruby")
 
-        arguments = arguments.slice_when { |it, _next| it != "--disable" }.map { |it| it.join("=") }
-        arguments.take_while { |it| it.start_with?("-") && it != "-e" }
+        options = arguments.slice_when { |argument, _next| argument != "--disable" }.map { |parts| parts.join("=") }
+        options.take_while { |option| option.start_with?("-") && option != "-e" }
       end
     end
   end

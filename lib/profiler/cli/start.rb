@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "record"
-require_relative "remote"
+require_relative "command"
+require_relative "session_options"
 
 module Profiler
   module CLI
     # +profiler start PID+: starts a session in a running process.
-    class Start < Record
-      include Remote
+    class Start < Command
+      include SessionOptions
 
       SUMMARY = "Starts a session in a running process, until profiler stop."
       USAGE = "start [options] PID"
@@ -19,10 +19,6 @@ module Profiler
         It prints the number of the session, because a process can have several. profiler ps lists the processes.
       TEXT
 
-      # Variables of a process from its start to its end.
-      OF_PROCESSES = [Settings::DURATION, Settings::SIGNAL].freeze
-      private_constant :OF_PROCESSES
-
       def initialize
         super
         @only = {}
@@ -30,12 +26,8 @@ module Profiler
 
       private
 
-      def options_anywhere? = true
-
       def define(parser)
-        VARIABLES.reject { |_, (variable, _)| OF_PROCESSES.include?(variable) }.each do |option, (variable, text)|
-          parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
-        end
+        variable_options(parser, OF_RUNNING)
         detail_options(parser)
         parser.on("--only NAME=VALUE", "record only while the label has this value; may be repeated") { |text| @only.store(*label(text)) }
         attach_option(parser)

@@ -1,14 +1,16 @@
 # frozen_string_literal: true
 
-require_relative "record"
-require_relative "remote"
+require_relative "color"
+require_relative "command"
+require_relative "session_options"
 require_relative "top/screen"
 
 module Profiler
   module CLI
     # +profiler top PID+: what a running process does now, on a screen that changes.
-    class Top < Record
-      include Remote
+    class Top < Command
+      include Color
+      include SessionOptions
 
       SUMMARY = "Shows what a running process is doing, refreshed every second."
       USAGE = "top [options] PID"
@@ -29,8 +31,7 @@ module Profiler
       # Samples per second: enough for a screen, and at most one percent of a core.
       FREQUENCY = "100"
 
-      # Options that become the session's, with their help, without those for a process from its start to its end.
-      OPTIONS = VARIABLES.reject { |_, (variable, _)| [Settings::DURATION, Settings::SIGNAL].include?(variable) }.merge(
+      OPTIONS = OF_RUNNING.merge(
         "--interval US" => [Settings::INTERVAL, "microseconds between two samples of a thread"],
         "--frequency HZ" => [Settings::FREQUENCY, "samples per second, instead of --interval (default #{FREQUENCY})"]
       ).freeze
@@ -41,17 +42,12 @@ module Profiler
         @env[Settings::MODE] = nil
         @window = 1.0
         @by = "methods"
-        @only = {}
       end
 
       private
 
-      def options_anywhere? = true
-
       def define(parser)
-        OPTIONS.each do |option, (variable, text)|
-          parser.on(option, text) { |value| @env[variable] = non_empty(option, value) }
-        end
+        variable_options(parser, OPTIONS)
         type_option(parser)
         parser.on("--total", "sort by total weight, which includes callees") { @total = true }
         parser.on("--by ROWS", "what the rows are: methods (default), lines, thread, state, class, or a label") { |by| @by = non_empty("--by", by) }

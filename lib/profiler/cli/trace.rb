@@ -64,7 +64,7 @@ module Profiler
       def define(parser)
         parser.on("--for SECONDS", "stop after SECONDS") { |text| @seconds = seconds("--for", text, SECONDS) }
         parser.on("-o", "--out FILE", "write the result to FILE instead of stdout: as JSON if it ends in .json, for KCachegrind if in .callgrind (needs --calls), else as text") { |file| @out = file }
-        parser.on("--limit CALLS", "stop after CALLS calls of each method") { |text| @options[:limit] = calls(text) }
+        parser.on("--limit CALLS", "stop after CALLS calls of each method") { |text| @options[:limit] = whole_number("--limit", text, "a number of calls", 1..) }
         parser.on("--max-overhead SHARE", "stop when tracing takes more than this share of a core (default 0.05)") { |text| @options[:max_overhead] = share(text) }
         parser.on("--args", "print a line for each call, with its arguments") { @options[:args] = true }
         parser.on("--return", "print a line for each call, with what it returned") { @options[:returns] = true }
@@ -72,23 +72,10 @@ module Profiler
         parser.on("--lines", "print the lines that each call ran, with their times and the variables that they changed") { @options[:lines] = true }
         parser.on("--when CONDITION", "print a line only for calls such as 'ms > 200' or 'raised' (--limit counts these)") { |text| @options[:when] = text }
         parser.on("--calls", "also count and time each function that runs inside the method (raise --max-overhead for it)") { @options[:calls] = true }
-        parser.on("--rows N", "functions that --calls lists; 0 for all (default 30)") { |text| @rows = rows(text) }
+        parser.on("--rows N", "functions that --calls lists; 0 for all (default 30)") { |text| @rows = whole_number("--rows", text, "a number of functions", 0..999_999_999) }
         parser.on("--save", "make the flight recorder of the process save a file for each of these calls") { @options[:save] = true }
         attach_option(parser)
         parser.on("--json", "print JSON; times are nanoseconds") { @json = true }
-      end
-
-      def calls(text)
-        number = Integer(text, 10, exception: false)
-        return number if number&.positive?
-
-        raise UsageError, "--limit #{text.inspect} is not a number of calls"
-      end
-
-      def rows(text)
-        return Integer(text, 10) if text.match?(/\A\d{1,9}\z/)
-
-        raise UsageError, "--rows #{text.inspect} is not a number of functions"
       end
 
       # The form of the result.
@@ -127,9 +114,9 @@ module Profiler
 
       def trace(client, method)
         until_a_signal do |signal|
-          begun, = client.ask({ do: "trace", method: method, **form, **@options })
-          announce(begun, method) if @output || !json?
-          @seen = Seen.new(client, begun["trace"], form)
+          reply, = client.ask({ do: "trace", method: method, **form, **@options })
+          announce(reply, method) if @output || !json?
+          @seen = Seen.new(client, reply["trace"], form)
           wait(client, signal) or put(*@seen.result)
         end
       rescue Control::Client::Gone
@@ -155,15 +142,15 @@ module Profiler
         raise
       end
 
-      def announce(begun, method)
-        name = begun["name"].to_s
+      def announce(reply, method)
+        name = reply["name"].to_s
         CLI.complain("tracing #{Control::Client.harmless(name)}#{" until Ctrl-C" unless @seconds || @options[:limit]}")
         asked, owner = [method.delete_prefix("::"), name].map { |text| text[/\A(.*)[#.]/, 1].to_s }
         if asked != owner
           CLI.complain("#{Control::Client.harmless("the method is defined in #{owner}, so calls on classes other than #{asked} count too")} (--when \"self == '#{asked}'\" prints those on #{asked})")
         end
-        CLI.complain(Control::Client.harmless(begun["aftermath"])) if begun["aftermath"].is_a?(String)
-        labels = Array(begun["labels"]).grep(String)
+        CLI.complain(Control::Client.harmless(reply["aftermath"])) if reply["aftermath"].is_a?(String)
+        labels = Array(reply["labels"]).grep(String)
         return if labels.empty?
 
         CLI.complain("#{Control::Client.harmless(labels.join(", "))} #{labels.one? ? "is not an argument of the method, so it is read as a label" : "are not arguments of the method, so they are read as labels"}")

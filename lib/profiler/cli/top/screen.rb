@@ -107,9 +107,9 @@ module Profiler
 
       def receive
         until @arrived.empty?
-          case (it = @arrived.pop)
-          when Failure then (@failure, @over = it, true)
-          else arrive(it)
+          case (arrived = @arrived.pop)
+          when Failure then (@failure, @over = arrived, true)
+          else arrive(arrived)
           end
         end
       end
