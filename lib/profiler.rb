@@ -107,7 +107,7 @@ module Profiler
         options = { timeline: true, **options } if output.page? && !options.key?(:raw)
       end
       session = nil
-      begin_session(options, bound: true) { |begun| session = begun } # so that no exception can come in between
+      begin_session(options, bound: true) { |started| session = started } # so that no exception can come in between
       if output
         @unwritten[session] = output
         Ends.listen(self)
@@ -171,7 +171,7 @@ module Profiler
     # @return what the block returns
     # @raise [ArgumentError] for another name
     def marker(name)
-      started_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+      started_ns = Clock.now_ns
       unless String === name || Symbol === name
         raise ArgumentError, "#{AnyObject.text(name)} is not the name of a marker (allowed: a String or a Symbol)"
       end
@@ -345,9 +345,9 @@ module Profiler
     private
 
     # Takes the options as one Hash, because spreading it into keywords at every step would take half of the time of a start.
-    def begin_session(options, starter: nil, bound: false, &begun)
+    def begin_session(options, starter: nil, bound: false, &on_start)
       ensure_supported
-      Session.begin(options, starter: starter, bound: bound, &begun)
+      Session.begin(options, starter: starter, bound: bound, &on_start)
     end
 
     def ensure_supported
@@ -394,7 +394,6 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/profile/analysis"
   require_relative "profiler/input"
   require_relative "profiler/sample"
-  require_relative "profiler/timeline_event"
   require_relative "profiler/allocations"
 end
 require_relative "profiler/always_on"

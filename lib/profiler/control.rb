@@ -100,7 +100,7 @@ module Profiler
       def forked(same) = @current&.forked(same)
     end
 
-    # True if a command has attached to this process: then it may also detach.
+    # Whether a command has attached to this process: then it may also detach.
     #
     # @api private
     attr_writer :attached

@@ -79,9 +79,9 @@ module Profiler
       # Returns the sinks by name. If several have the same name, the later ones get a number, as labels have to differ.
       def numbered(sinks)
         taken = Hash.new(0)
-        sinks.to_h do |it|
-          number = taken[it.name] += 1
-          [number == 1 ? it.name : "#{it.name} #{number}", it]
+        sinks.to_h do |sink|
+          number = taken[sink.name] += 1
+          [number == 1 ? sink.name : "#{sink.name} #{number}", sink]
         end
       end
 

@@ -346,9 +346,9 @@ module Profiler
     end
 
     def inspect
-      it = stats
-      cpu = format(", %.3f s of CPU", it[:cpu_ns] / 1e9) if meta[:modes].include?(:cpu)
-      format("#<Profiler::Profile %s, %.3f s%s, %d samples>", meta[:modes].join("+"), it[:duration_ns] / 1e9, cpu, it[:samples])
+      stats = self.stats
+      cpu = format(", %.3f s of CPU", stats[:cpu_ns] / 1e9) if meta[:modes].include?(:cpu)
+      format("#<Profiler::Profile %s, %.3f s%s, %d samples>", meta[:modes].join("+"), stats[:duration_ns] / 1e9, cpu, stats[:samples])
     end
 
     # @api private

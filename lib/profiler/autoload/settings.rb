@@ -214,11 +214,11 @@ module Profiler
 
       # @raise [ArgumentError] for bytes that are not text
       def value(name)
-        it = @env[name]
-        return if it.nil? || it.empty?
-        return it if it.valid_encoding? || PATHS.include?(name)
+        value = @env[name]
+        return if value.nil? || value.empty?
+        return value if value.valid_encoding? || PATHS.include?(name)
 
-        text = it.dup.force_encoding(Encoding::UTF_8) # in the locale C only ASCII is valid
+        text = value.dup.force_encoding(Encoding::UTF_8) # in the locale C only ASCII is valid
         text.valid_encoding? ? text : raise(ArgumentError, "#{name}: #{text.inspect} is not text in UTF-8")
       end
 

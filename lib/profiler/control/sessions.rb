@@ -96,7 +96,7 @@ module Profiler
 
       def list
         @running.map do |number, running|
-          { session: number, mode: running[:mode], age_s: (Clock.now - running[:begun]).round(3), bound: !running[:connection].nil?, stopped: running.key?(:body) }
+          { session: number, mode: running[:mode], age_s: (Clock.now - running[:began]).round(3), bound: !running[:connection].nil?, stopped: running.key?(:body) }
         end
       end
 
@@ -107,7 +107,7 @@ module Profiler
 
         options = options_of(request.fetch(:options, {}))
         session = Session.begin(options)
-        @running[@last += 1] = { session: session, mode: options.fetch(:mode, :cpu), begun: Clock.now, connection: (connection if request[:bound]), farewell: request[:farewell] }
+        @running[@last += 1] = { session: session, mode: options.fetch(:mode, :cpu), began: Clock.now, connection: (connection if request[:bound]), farewell: request[:farewell] }
         @last
       end
 
@@ -135,33 +135,33 @@ module Profiler
       end
 
       def stop(request)
-        number, it = find(request)
-        body = it[:body] || it[:session].stop.to_pprof
-        request[:keep] ? @running[number] = it.merge(body: body, connection: nil) : @running.delete(number)
+        number, running = find(request)
+        body = running[:body] || running[:session].stop.to_pprof
+        request[:keep] ? @running[number] = running.merge(body: body, connection: nil) : @running.delete(number)
         with_body(number, body)
       end
 
       # Discards the retained profile of a stopped session. A running session continues.
       def forget(request)
-        number, it = find(request)
-        raise ArgumentError, "session #{number} is running: stop it first" unless it.key?(:body)
+        number, running = find(request)
+        raise ArgumentError, "session #{number} is running: stop it first" unless running.key?(:body)
 
         @running.delete(number)
         number
       end
 
       def taken(request)
-        number, it = find(request)
-        with_body(number, it[:body] || yield(it[:session]).to_pprof)
+        number, running = find(request)
+        with_body(number, running[:body] || yield(running[:session]).to_pprof)
       end
 
       # Returns the session with the requested number, or else the newest.
       def find(request)
         number = request.fetch(:session) { @running.keys.last }
-        it = @running[number]
-        raise NotRunning, number ? "session #{number} is not running" : "no session that was started over the control socket is running" unless it
+        running = @running[number]
+        raise NotRunning, number ? "session #{number} is not running" : "no session that was started over the control socket is running" unless running
 
-        [number, it]
+        [number, running]
       end
 
       def with_body(number, body) = [JSON.generate({ session: number, bytes: body.bytesize }), body]

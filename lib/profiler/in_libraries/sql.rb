@@ -3,7 +3,7 @@
 require_relative "sql/scanner"
 
 module Profiler
-  module InRails
+  module InLibraries
     # Removes values from SQL.
     module Sql
       LONGEST = 240

@@ -16,8 +16,8 @@ module Profiler
       # @return [Always, nil] nil if none of that class runs
       # @api private
       def find(kind)
-        it = @running[kind]
-        it if it&.running?
+        session = @running[kind]
+        session if session&.running?
       end
 
       # Returns whether the session is the last one of its class that was started.

@@ -100,10 +100,10 @@ module Profiler
     # @api private
     def take(profile)
       Spans.follow if @spans # the app may have loaded them since
-      @sinks.each do |it|
-        it.take(profile)
+      @sinks.each do |sink|
+        sink.take(profile)
       rescue Exception => e # rubocop:disable Lint/RescueException -- the other sinks get it all the same; a kill is not rescued
-        it.lose(e)
+        sink.lose(e)
       end
     end
 

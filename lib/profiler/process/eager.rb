@@ -24,8 +24,8 @@ module Profiler
         owner.constants(false).each do |name|
           next if !owner.autoload?(name, false) || (owner.equal?(Profiler) && WITH_THEIR_USERS.include?(name))
 
-          it = owner.const_get(name, false)
-          load_in(it) if it.is_a?(Module)
+          loaded = owner.const_get(name, false)
+          load_in(loaded) if loaded.is_a?(Module)
         end
       end
     end

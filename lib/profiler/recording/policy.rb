@@ -4,7 +4,6 @@ require_relative "../process/callback"
 require_relative "../recording"
 require_relative "deadlines"
 require_relative "limits"
-require_relative "modes"
 require_relative "rate_limit"
 require_relative "session_per_request"
 require_relative "slice_per_request"
@@ -23,7 +22,9 @@ module Profiler
       # The time in seconds to wait for a profile that is being written, and the pause between checks.
       PATIENCE = 1.0
       PAUSE = 0.01
-      private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE
+      # The modes that measure time. They are the default, because work can also be slow by waiting.
+      MODES = %i[cpu wall].freeze
+      private_constant :WATCHED, :ALWAYS_ON_INTERVAL, :PATIENCE, :PAUSE, :MODES
 
       attr_reader :duration
       # The open recordings, and the places that they take.
@@ -34,7 +35,19 @@ module Profiler
       # the samples had before these were known, and metadata.
       attr_accessor :describer
 
-      # @param mode [Symbol, Array<Symbol>, nil] as for {Profiler.run}; see {Modes.default}
+      # @param options [Hash] valid options of {Profiler.start}, without modes
+      # @return [Symbol, Array<Symbol>] only CPU time if the wall clock cannot be measured; one line then says why
+      # @api private
+      def self.default_modes(options)
+        Session.check(**options, mode: MODES)
+        MODES
+      rescue ArgumentError, Unsupported => e
+        Losses.warn("requests and jobs are profiled by CPU time alone: #{e.message}") unless @warned
+        @warned = true
+        :cpu
+      end
+
+      # @param mode [Symbol, Array<Symbol>, nil] as for {Profiler.run}; see {default_modes}
       # @param interval [Integer, nil] microseconds: by default 1,000, and 10,000 for +slower_than+
       # @param sample_rate [Numeric] share of all work that is profiled, 0 to 1
       # @param slower_than [Numeric, nil] seconds; all work is profiled, and only slower profiles are kept
@@ -69,7 +82,7 @@ module Profiler
         @describer = ->(_recording) { [{}, {}, {}] }
         if defined?(Session)
           Session.check(**session_options(nil).except(:threads))
-          @mode = Modes.default(session_options(nil).except(:threads)) unless mode
+          @mode = Policy.default_modes(session_options(nil).except(:threads)) unless mode
         end
         @on_demand = SessionPerRequest.new(session_options(nil))
         @watch = watch_with(session_options(ALWAYS_ON_INTERVAL)) if @slower_than && defined?(Session)
@@ -78,9 +91,9 @@ module Profiler
       # Starts a requested recording.
       #
       # @param requested [Hash] requested options, in place of those of the policy
-      # @param begun [Array, nil] see {guarded}
-      def on_demand(requested = {}, begun = nil)
-        begin_limited(:requested, requested, begun)
+      # @param recordings [Array, nil] see {guarded}
+      def on_demand(requested = {}, recordings = nil)
+        begin_limited(:requested, requested, recordings)
       rescue ArgumentError, Unsupported => e
         raise Refused, e.message
       end
@@ -88,13 +101,13 @@ module Profiler
       # Starts a recording of work that did not request one, if it is sampled or may be slow. If no session can start, the work
       # runs without one, and one line says why.
       #
-      # @param begun [Array, nil] see {guarded}
-      def by_chance(begun = nil)
+      # @param recordings [Array, nil] see {guarded}
+      def by_chance(recordings = nil)
         start_over unless @pid == Process.pid
         if @samples && @random.rand < @sample_rate
-          begin_limited(:sampled, {}, begun)
+          begin_limited(:sampled, {}, recordings)
         elsif @watch && @deadlines.size < WATCHED
-          begin_one(:slow, @watch, begun)
+          begin_one(:slow, @watch, recordings)
         end
       rescue Refused
         nil # and the next one will do
@@ -105,13 +118,13 @@ module Profiler
       # Runs the block, which starts recordings and ends each one or hands it over. If an exception (such as that of Timeout)
       # prevents this, the recording is abandoned.
       #
-      # @yieldparam begun [Array<Recording>] those that began: for {by_chance} and {on_demand}
+      # @yieldparam recordings [Array<Recording>] those that began: for {by_chance} and {on_demand}
       # @return what the block returns
       def guarded
-        begun = []
-        yield begun
+        recordings = []
+        yield recordings
       ensure
-        begun&.each { |recording| recording.discard unless recording.handed_over? }
+        recordings&.each { |recording| recording.discard unless recording.handed_over? }
       end
 
       # Returns whether only requested work is profiled.
@@ -196,9 +209,9 @@ module Profiler
         result
       end
 
-      def begin_limited(reason, requested, begun)
+      def begin_limited(reason, requested, recordings)
         start_over unless @pid == Process.pid
-        begin_one(reason, @on_demand.with(requested), begun) do |recording|
+        begin_one(reason, @on_demand.with(requested), recordings) do |recording|
           why = Platform.unsupported_reason || @limits.enter(recording)
           raise Refused, why if why
         end
@@ -206,9 +219,9 @@ module Profiler
 
       # @param source [SessionPerRequest, SlicePerRequest]
       # @yield [Recording] before it starts
-      def begin_one(reason, source, begun)
+      def begin_one(reason, source, recordings)
         recording = Recording.new(self, reason)
-        begun&.push(recording)
+        recordings&.push(recording)
         begin
           yield recording if block_given?
           recording.start(source) { @deadlines.add(recording) }
@@ -237,7 +250,7 @@ module Profiler
 
       # @param default [Integer, nil] the interval without an option
       def session_options(default)
-        timed = AnyObject.list(@mode).any? { |it| %i[cpu wall].include?(it) }
+        timed = AnyObject.list(@mode).any? { |it| MODES.include?(it) }
         { mode: @mode, interval: (@interval || default if timed), threads: :current, spans: true, **@options }.compact
       end
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Profiler
-  module InRails
+  module InLibraries
     module Sql
       # Decides which of SQLite's double-quoted tokens are certainly names: those where its grammar allows no string. In an
       # expression, a token that names no column is a string.

@@ -4,7 +4,7 @@ require "strscan"
 require_relative "names"
 
 module Profiler
-  module InRails
+  module InLibraries
     module Sql
       # Reads a statement token by token, as its database would, and keeps words, operators and quoted names. It stops at the
       # first token whose end or meaning is in doubt, since everything after it could be misread.
