@@ -40,15 +40,17 @@ RSpec.describe "An app that overrides methods" do
     end
   end
 
-  it "keeps the value of a marker's block when the app has replaced the clock" do
-    expect(run_json(<<~RUBY)).to eq(["-5", "1180591620717411303424", '"now"', "nil"])
+  it "keeps the value and the time of a marker's block when the app has replaced the clock" do
+    values, times = run_json(<<~RUBY)
       Profiler.start
       values = [-5, 2**70, "now", nil].map do |reading|
         Process.define_singleton_method(:clock_gettime) { |*| reading }
-        Profiler.marker("import") { reading.inspect }
+        Profiler.marker("import") { sleep 0.002; reading.inspect }
       end
-      print_json(values)
+      print_json([values, Profiler.stop.markers.map(&:duration)])
     RUBY
+    expect(values).to eq(["-5", "1180591620717411303424", '"now"', "nil"])
+    expect(times).to match([be_between(2_000_000, 60_000_000_000)] * 4)
   end
 
   it "ends the app as it would when an error of the recording cannot be shown" do
