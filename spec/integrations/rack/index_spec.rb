@@ -86,7 +86,7 @@ RSpec.describe "The list of profiles of Profiler::Middleware" do
   end
 
   it "is not visible without permission, and only to GET" do
-    expect(run_json(<<~RUBY)).to eq(denied: [{}, ["app"]], post: '"list" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)', permitted: 1)
+    expect(run_json(<<~RUBY)).to eq(denied: [{}, ["app"]], post: '"list" is not a mode (allowed: cpu, wall, allocations, object, heap, retained, native)', permitted: 1)
       get(middleware, "profile=cpu")
       token = "a token that nobody guesses"
       closed = middleware(token: token)

@@ -78,7 +78,7 @@ RSpec.describe "Profiler::Middleware" do
     RUBY
     expect(ignored).to eq([["a"]] * 6)
     expect(refused).to eq(["interval: 1 is not an Integer from 50 to 1000000 microseconds", '"out" is not an option (allowed: mode, interval, every, timeline)',
-                           '"nonsense" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)', 'interval: "1\r\nx: y" is not an Integer',
+                           '"nonsense" is not a mode (allowed: cpu, wall, allocations, object, heap, retained, native)', 'interval: "1\r\nx: y" is not an Integer',
                            "the request is longer than 200 bytes"])
     expect(profiles).to eq(0)
   end
@@ -98,7 +98,7 @@ RSpec.describe "Profiler::Middleware" do
       ignored = ["alice", "w" * 4_000].map { |it| get(middleware, "profile=" + it)[1]["x-profiler-refused"] }
       print_json([refused + ignored, RESULTS.size])
     RUBY
-    reason = ->(name, meant) { "#{name.inspect} is not a mode#{": did you mean #{meant}?" if meant} (allowed: cpu, wall, allocations, object, heap, retained)" }
+    reason = ->(name, meant) { "#{name.inspect} is not a mode#{": did you mean #{meant}?" if meant} (allowed: cpu, wall, allocations, object, heap, retained, native)" }
     expect(refused).to eq([reason["wal", "wall"], reason["CPU", "cpu"], reason["alocations", "allocations"], reason["nonsense", nil], reason["lst", "last"],
                            reason["hepa", "heap"], reason["wal", "wall"], nil, nil])
     expect(profiles).to eq(0)

@@ -47,7 +47,7 @@ RSpec.describe "A profile shown by Profiler::Middleware" do
     seen = program_json("rack/not_shown", env: { "OUT" => in_box("profiles") })
     expect(seen).to eq(
       none: { a: "b", "x-profiler-refused": "no such profile" }, denied: [[{ a: "b" }, ["app"]]] * 2, permitted: true, others: [["app"]] * 6,
-      post: '"last" is not a mode (allowed: cpu, wall, allocations, object, heap, retained)', damaged: "profiles in this format cannot be shown",
+      post: '"last" is not a mode (allowed: cpu, wall, allocations, object, heap, retained, native)', damaged: "profiles in this format cannot be shown",
       writable: "out: OUT is writable by others", elsewhere: "no such profile"
     )
   end
