@@ -31,7 +31,7 @@ end
 def allocate
   strings = Array.new(50) { "x" * rand(20_000) }
   Zlib::Inflate.inflate(Zlib::Deflate.deflate(strings.sample))
-  [1] * rand(5_000)
+  Array.new(rand(5_000), 1)
   OpenSSL::Digest::SHA256.hexdigest(strings.sample)
   Fiber.new { Fiber.yield({ at: strings }) }.resume
   strings.sample.to_sym if rand < 0.05
