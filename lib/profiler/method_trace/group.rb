@@ -28,7 +28,7 @@ module Profiler
 
         group = new(pattern, left_out + found.size - targets.size)
         targets.each { |target| group.add(target, size: targets.size, max_overhead: max_overhead, **options) }
-        started = true
+        started = group
       ensure
         group&.stop unless started
       end
