@@ -88,7 +88,7 @@ pub fn heap_at<S: Source>(memory: &Memory<'_, S>, base: u64, limit: u64) -> Opti
         && size % PAGE == 0
         && size <= accessible
         && accessible <= HEAP_SPAN
-        && base + size <= limit
+        && size <= limit.saturating_sub(base)
         && previous % HEAP_SPAN == 0
         && (0x20..=0x60).contains(&(arena % HEAP_SPAN));
     if !is_plausible {
@@ -123,7 +123,11 @@ fn begins_chain<S: Source>(memory: &Memory<'_, S>, first: u64, end: u64) -> bool
     for _ in 0..64 {
         let Some(head) = memory.word(at + 8) else { return false };
         let size = head & !FLAGS;
-        if head & (IS_MAPPED | NON_MAIN) != 0 || size < SMALLEST || size % 16 != 0 || at + size > end {
+        if head & (IS_MAPPED | NON_MAIN) != 0
+            || size < SMALLEST
+            || size % 16 != 0
+            || size > end.saturating_sub(at)
+        {
             return false;
         }
         at += size;
@@ -153,7 +157,7 @@ pub fn walk<S: Source>(
             HEADER if at + HEADER < end => {
                 at += HEADER;
             }
-            _ if size < SMALLEST || size % 16 != 0 || at + size > end => return at,
+            _ if size < SMALLEST || size % 16 != 0 || size > end.saturating_sub(at) => return at,
             _ if at + size == end => {
                 found(Chunk { at, size, state: ChunkState::Top });
                 return end;
@@ -228,9 +232,9 @@ pub fn mapped_at<S: Source>(memory: &Memory<'_, S>, page: u64, limit: u64) -> Op
     let [before, word] = head;
     let size = word & !FLAGS;
     // glibc 2.43 leaves the header out of the size.
-    let total = if size % PAGE == 0 { size } else { size + HEADER };
-    let is_block =
-        before == 0 && word & FLAGS == IS_MAPPED && total % PAGE == 0 && total > 0 && total <= limit - page;
+    let total = if size % PAGE == 0 { size } else { size.saturating_add(HEADER) };
+    let fits = total > 0 && total <= limit.saturating_sub(page);
+    let is_block = before == 0 && word & FLAGS == IS_MAPPED && total % PAGE == 0 && fits;
     is_block.then_some(total)
 }
 
@@ -258,6 +262,24 @@ mod tests {
         let mut all = vec![];
         let reached = walk(&memory, first, end, KEY, |it| all.push((it.at, it.size, it.state)));
         (reached, all)
+    }
+
+    #[test]
+    fn accepts_memory_of_others_with_numbers_of_any_size() {
+        // Any words may stand at the beginning of a page that is not malloc's, such as those of jemalloc.
+        for word in [u64::MAX, u64::MAX - 0xf, u64::MAX - 5, (1 << 63) | 2, 2] {
+            let mut words = Words::default();
+            (0..0x40).for_each(|index| {
+                words.0.insert(0x10000 + 8 * index, if index % 2 == 0 { 0 } else { word });
+            });
+            let regions = [region(0x10000, 0x20000, 0)];
+            let states = vec![PRESENT; 16];
+            let memory = Memory::new(&regions, &states, &words);
+            assert_eq!(mapped_at(&memory, 0x10000, 0x20000), None);
+            assert_eq!(heap_at(&memory, 0x10000, 0x20000), None);
+            assert_eq!(main_heap(&memory, 0x10000, 0x20000).first, 0x20000);
+            assert_eq!(walked(&words, 0x10000, 0x20000).0, 0x10000);
+        }
     }
 
     #[test]
