@@ -64,8 +64,10 @@ RSpec.describe "Threads of the profiler's own" do
     result = ruby_child("-e", <<~RUBY, timeout: 30)
       require 'profiler'; require 'json'
       #{everything}
+      GC.disable # a collection would start them again
       others.call.each(&:kill)
       sleep 0.01 until others.call.empty?
+      GC.enable
       start.call
       profile = Profiler.run { 100_000.times { |it| it.to_s } }
       puts({ threads: others.call.size, running: [Profiler.flight.running?, Profiler.metrics[:profiler_continuous]], samples: profile.stats[:samples].positive? }.to_json)
