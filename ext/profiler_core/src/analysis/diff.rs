@@ -25,12 +25,14 @@ mod chance;
 mod headline;
 mod reason;
 mod run;
+mod tested;
 
 use std::collections::BTreeMap;
 
 use crate::profile::{Function, Profile, SampleType, ENDED};
 use reason::Reason;
 use run::{Known, Run};
+use tested::Tested;
 
 /// The quantity that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,28 +285,6 @@ fn weights(rows: &[Row], sides: &[Vec<Run>; 2]) -> Vec<Weight> {
 /// Returns how the runs of a side that failed have ended.
 fn failures(side: &[&Profile]) -> Vec<String> {
     side.iter().filter_map(|profile| profile.meta.user.get(ENDED)).cloned().collect()
-}
-
-/// The test of all functions.
-struct Tested {
-    /// The probability for each function, corrected for their number.
-    chances: Vec<f64>,
-    compared: usize,
-    spread: f64,
-}
-
-impl Tested {
-    fn of(rows: &[Row], sides: &[Vec<Run>; 2]) -> Self {
-        let free = (sides.iter().map(Vec::len).sum::<usize>().saturating_sub(2)) as f64;
-        let unrest: Vec<f64> = rows.iter().filter(|it| it.is_sampled()).map(|it| it.unrest).collect();
-        let spread = if free > 0.0 {
-            (chance::median(unrest) / chance::median_of_squares(free)).max(1.0)
-        } else {
-            1.0
-        };
-        let chances: Vec<Option<f64>> = rows.iter().map(|it| it.chance(free, spread)).collect();
-        Self { chances: chance::corrected(&chances), compared: chances.iter().flatten().count(), spread }
-    }
 }
 
 /// A function with its means of both sides.
