@@ -170,7 +170,7 @@ macro_rules! allocating {
                 // SAFETY: the caller's own arguments.
                 return unsafe { real($($argument),+) };
             }
-            // SAFETY: as above.
+            // SAFETY: the caller's own arguments.
             sampled(unsafe { real($($argument),+) }, size, caller)
         }
     };
@@ -192,7 +192,7 @@ unsafe extern "C" fn on_realloc(block: *mut c_void, size: usize, caller: usize) 
         // SAFETY: the caller's own arguments.
         return unsafe { real(block, size) };
     }
-    // SAFETY: as above.
+    // SAFETY: the caller's own arguments.
     sampled(unsafe { real(block, size) }, size, caller)
 }
 
@@ -208,7 +208,7 @@ unsafe extern "C" fn on_reallocarray(
         Some(bytes) => unsafe { on_realloc(block, bytes, caller) },
         None => {
             let real = real!(REALLOCARRAY as OfBlockAndTwo);
-            // SAFETY: as above. The call fails.
+            // SAFETY: the caller's own arguments, whose product is too large, so the call fails.
             unsafe { real(block, number, size) }
         }
     }

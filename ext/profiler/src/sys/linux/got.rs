@@ -171,7 +171,8 @@ fn change(
                 change
             }
         }
-        // SAFETY: as above; the slots that we have changed are relocated.
+        // SAFETY: the segment can be written to, and stays mapped. We change slots back only, which are
+        // relocated.
         (true, Some(true)) => unsafe { exchange(slot, value, new) },
         (_, None) if !mappings.is_empty() => Change::Unfinished,
         (_, None) | (false, Some(false)) => Change::Refused,
