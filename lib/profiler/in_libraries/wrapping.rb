@@ -19,7 +19,7 @@ module Profiler
           return if owner.private_method_defined?(kept, false)
 
           visibility = %w[public protected private].find { |level| owner.public_send(:"#{level}_method_defined?", name) }
-          original = own_method(owner, name) if visibility
+          original = Interop.own_method(owner, name) if visibility
           return LATER unless original || (inherited && visibility)
 
           # A kill between the two steps would leave the method without its hook.
@@ -32,17 +32,6 @@ module Profiler
               ruby2_keywords(:#{name})
             RUBY
           end
-        end
-
-        private
-
-        # Finds the method of the class itself, even if a module with such a method was prepended.
-        #
-        # @return [UnboundMethod, nil] nil if the class inherits it
-        def own_method(owner, name)
-          method = owner.instance_method(name)
-          method = method.super_method until method.nil? || method.owner == owner
-          method
         end
       end
     end

@@ -72,6 +72,15 @@ module Profiler
         end
       end
 
+      # Finds the method of +owner+ itself, even if the app has prepended a module that has one of that name.
+      #
+      # @return [UnboundMethod, nil] nil if +owner+ inherits it
+      def own_method(owner, name)
+        method = owner.instance_method(name)
+        method = method.super_method until method.nil? || method.owner == owner
+        method
+      end
+
       # Finds the method that super of +owner+ would call. Ruby itself fails to, in an alias that was copied: delegate.rb copies
       # Kernel.
       def inherited(owner, name) = own_method(owner, name).super_method
@@ -106,15 +115,6 @@ module Profiler
             ::#{hooks.name}.#{name}(#{inherited || "#{holder}.instance_method(:'#{kept}')"}, self, ...)
           end
         RUBY
-      end
-
-      # Finds the method of +owner+ itself, even if the app has prepended a module that has one of that name.
-      #
-      # @return [UnboundMethod, nil] nil if +owner+ inherits it
-      def own_method(owner, name)
-        method = owner.instance_method(name)
-        method = method.super_method until method.nil? || method.owner == owner
-        method
       end
 
       # Gives the method its previous visibility from the first instant. A public method of Kernel would take precedence over a
