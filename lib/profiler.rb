@@ -36,6 +36,7 @@ module Profiler
   autoload :Leaks, "#{__dir__}/profiler/leaks"
   autoload :MethodTrace, "#{__dir__}/profiler/method_trace"
   autoload :Ledger, "#{__dir__}/profiler/ledger"
+  autoload :MemoryLog, "#{__dir__}/profiler/periods/memory_log"
   autoload :Middleware, "#{__dir__}/profiler/middleware"
   autoload :Sinks, "#{__dir__}/profiler/sinks"
   autoload :OptionFault, "#{__dir__}/profiler/option_fault"
@@ -275,21 +276,6 @@ module Profiler
       Leaks.find(rounds, warm_up, every, &block)
     end
 
-    # Returns where the memory of this process is: its resident bytes by kind, and with +owners+ who has each block of malloc.
-    # With owners, garbage is collected and the process is copied, as by fork. This thread waits for the copy; other threads continue.
-    #
-    # @param owners [Boolean] find the owners of malloc's memory
-    # @param force [Boolean] copy the process even if it has more than 4 GiB, or is near the memory limit of its cgroup
-    # @param why [String, nil] also find owners, and say why the objects of this class are alive; "*" for those that retain most
-    # @return [Ledger]
-    # @raise [ArgumentError] for a value that is not allowed
-    # @raise [Unsupported] if this process cannot be profiled or, with +owners+, copied
-    # @raise [Error] if the system refuses
-    def memory(owners: false, force: false, why: nil)
-      ensure_supported
-      Ledger.take(owners, force, why)
-    end
-
     # Returns the profiler's own counters, under the names that Prometheus uses: what it recorded in this process, what it
     # delivered and lost, and its overhead. {Pprof} serves the same at +/metrics+.
     #
@@ -392,8 +378,10 @@ unless Profiler::Platform.unsupported_reason
   require_relative "profiler/spans"
   require_relative "profiler/profile"
   require_relative "profiler/profile/analysis"
+  require_relative "profiler/profile/memory"
   require_relative "profiler/input"
   require_relative "profiler/sample"
   require_relative "profiler/allocations"
 end
 require_relative "profiler/always_on"
+require_relative "profiler/memory"

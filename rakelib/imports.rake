@@ -4,7 +4,7 @@ require_relative "../spec/support/import_graph"
 
 # The folders of each crate, from the top: a folder may import from those after it. The last of the core are files of their own.
 FOLDERS = {
-  "profiler_core" => %w[upload format store analysis control attach memory pipeline result tables session ticking trace profile sampling record error text ids rng claim sync],
+  "profiler_core" => %w[upload format store analysis control attach pipeline result tables session ticking trace profile memory sampling record error text ids rng claim sync],
   "profiler" => %w[boot api control attach memory sampler options labels trace capture engine naming threads before_3_3 shared errors vm sys]
 }.freeze
 

@@ -15,8 +15,8 @@ STRESS_HEAP = {
 }.freeze
 # Signals come to the main thread at any instruction, exceptions of threads only where a thread had lost its turn: so they get more.
 STRESS_PARTS = {
-  "signals" => 0.1, "blocks" => 0.06, "into_sessions" => 0.1, "into_labels" => 0.06, "into_requests" => 0.06, "dying_threads" => 0.06, "deep_stacks" => 0.06,
-  "processes" => 0.04, "slow_files" => 0.03, "limits" => 0.03, "ractors" => 0.02, "ractor_births" => 0.03, "dumps" => 0.03, "live" => 0.05, "rotations" => 0.03, "periods" => 0.1, "traces" => 0.05, "memory" => 0.04,
+  "signals" => 0.1, "blocks" => 0.05, "into_sessions" => 0.08, "into_labels" => 0.06, "into_requests" => 0.06, "dying_threads" => 0.06, "deep_stacks" => 0.06,
+  "processes" => 0.04, "slow_files" => 0.03, "limits" => 0.03, "ractors" => 0.02, "ractor_births" => 0.03, "dumps" => 0.03, "live" => 0.05, "rotations" => 0.03, "periods" => 0.08, "snapshots" => 0.05, "traces" => 0.05, "memory" => 0.04,
   "all" => 0.06
 }.freeze
 STRESS_MODES = %w[cpu wall objects all].freeze

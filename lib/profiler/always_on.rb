@@ -17,6 +17,8 @@ module Profiler
     # @param to [Object, Array] backends: {Pyroscope}, {Otlp}, or their names, +"pyroscope"+ and +"otlp"+, configured by the
     #   environment
     # @param period [Numeric, nil] seconds, 0.1 to 86,400; periods end at multiples of it. Default 60, and 10 with backends
+    # @param memory [Boolean, Numeric] keep a row of the memory of the process each minute, or every so many seconds, 1 to 86,400;
+    #   see {Profile#memory}
     # @param options [Hash] as for {start}; by default +mode+ is <tt>%i[cpu wall]</tt>, before Ruby 3.3 +:cpu+, and +frequency+ 100,
     #   with +max_overhead+ 0.01; with that, +:allocations+ are sampled in some periods only
     # @yieldparam profile [Profile] on a thread of the profiler. If it raises, the profile is lost and counted.
@@ -24,14 +26,14 @@ module Profiler
     # @raise [ArgumentError] for a value that is not allowed, or with neither +out+, +to+ nor a block
     # @raise [SystemCallError] if +out+ cannot be created
     # @raise [AlreadyRunning, Unsupported] if one is running, or this process cannot be profiled
-    def continuous(out: nil, format: "pb.gz", keep: 1_000, to: [], period: nil, **options, &block)
+    def continuous(out: nil, format: "pb.gz", keep: 1_000, to: [], period: nil, memory: false, **options, &block)
       ensure_supported
       sinks = Sinks.of(to)
       sinks << Sinks::Plain.new(Directory.new(out, format: format, keep: keep).tap(&:prepare)) if out
       sinks << Sinks::Plain.new(block) if block
       raise ArgumentError, "no block given, and no out: or to:" if sinks.empty?
 
-      Continuous.start(sinks, period, options)
+      Continuous.start(sinks, period, options, memory)
     end
 
     # Keeps the last minutes of the process in memory, and writes them when something happens: {Flight#save}, a signal, a crash, a

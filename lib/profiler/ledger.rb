@@ -14,13 +14,16 @@ module Profiler
   class Ledger
     class << self
       # @api private
-      def take(owners, force, why = nil)
+      def take(owners: false, force: false, why: nil, max_pause: nil)
         [[:owners, owners], [:force, force]].each do |name, value|
           raise ArgumentError, "#{name}: #{AnyObject.text(value)} is not allowed (allowed: true, false)" unless [true, false].include?(value)
         end
-        return new(Native.ledger(owners, force, nil).first) if why.equal?(nil)
+        unless max_pause.equal?(nil)
+          max_pause = AnyObject.number("max_pause", max_pause, "a number of seconds above 0 and up to 3600") { |seconds| seconds.positive? && seconds <= 3_600 }
+        end
+        return new(Native.ledger(owners, force, nil, max_pause&.to_f).first) if why.equal?(nil)
 
-        json, paths = Native.ledger(true, force, [why, classes(why)])
+        json, paths = Native.ledger(true, force, [why, classes(why)], max_pause&.to_f)
         new(with_names(json, paths))
       end
 
@@ -34,6 +37,11 @@ module Profiler
         Native.ledger_text(text) # which reads all of it
         new(text)
       end
+
+      # Returns rows of memory that were written as JSON.
+      #
+      # @api private
+      def rows(json) = JSON.parse(json, symbolize_names: true)
 
       private
 
@@ -97,6 +105,16 @@ module Profiler
     # @param before [Ledger]
     # @return [Ledger::Diff]
     def since(before) = Diff.new(*Native.ledger_diff(before.to_json, to_json))
+
+    # Returns the ledger with one more note.
+    #
+    # @param note [String]
+    # @return [Ledger]
+    # @api private
+    def with_note(note)
+      ledger = JSON.parse(@json)
+      Ledger.new(JSON.generate(ledger.merge("notes" => [*ledger.fetch("notes"), note])))
+    end
 
     # Returns the whole ledger, with Symbols as keys; sizes are bytes, times nanoseconds.
     #

@@ -19,6 +19,9 @@ module Profiler
       profiler_windows_retried_total: ["counter", "Attempts to send a window that failed and were repeated."],
       profiler_windows_waiting: ["gauge", "Windows that wait to be sent."],
       profiler_windows_waiting_bytes: ["gauge", "Bytes of the windows that wait to be sent."],
+      profiler_memory_resident_bytes: ["gauge", "Resident memory of the process at the last row of memory, by kind."],
+      profiler_memory_malloc_bytes: ["gauge", "The counts of malloc itself at the last row of memory, resident or not, by state."],
+      profiler_memory_slots_bytes: ["gauge", "Slots of Ruby's heap at the last row of memory, of the classes that have the most."],
       profiler_sent_bytes_total: ["counter", "Bytes that were sent to a sink, including repeated attempts."]
     }.freeze
 
@@ -37,7 +40,7 @@ module Profiler
       def read
         continuous = Continuous.current unless Profiler.autoload?(:Continuous) # a trap cannot load it
         { profiler_info: { { version: VERSION, ruby: RUBY_VERSION, engine: RUBY_ENGINE } => 1 }, **own(defined?(Session) ? Native.totals : NOTHING),
-          profiler_continuous: continuous ? 1 : 0, **(continuous ? of_sinks(continuous) : {}) }
+          profiler_continuous: continuous ? 1 : 0, **(continuous ? of_sinks(continuous) : {}), **of_memory(continuous) }
       end
 
       # Returns the metrics in the text format of Prometheus, version 0.0.4.
@@ -74,6 +77,17 @@ module Profiler
         lost = metrics[:profiler_windows_lost_total]
         lost[{ sink: "none" }] = [continuous.lost - lost.values.sum, 0].max
         metrics.reject { |_name, values| values.empty? }
+      end
+
+      # Returns the last row of memory, of a log or else of the continuous session.
+      def of_memory(continuous)
+        log = MemoryLog.current unless Profiler.autoload?(:MemoryLog)
+        row = (log || continuous&.memory)&.last or return {}
+
+        malloc = row.fetch(:malloc) || {}
+        { profiler_memory_resident_bytes: row.fetch(:kinds).to_h { |kind, bytes| [{ kind: kind.name }, bytes] },
+          profiler_memory_malloc_bytes: malloc.to_h { |state, bytes| [{ state: state.name }, bytes] },
+          profiler_memory_slots_bytes: row.fetch(:classes).to_h { |it| [{ class: it.fetch(:name) }, it.fetch(:bytes)] } }.reject { |_name, values| values.empty? }
       end
 
       # Returns the sinks by name. If several have the same name, the later ones get a number, as labels have to differ.

@@ -42,7 +42,8 @@ module Profiler
     METHODS = %w[GET HEAD].freeze
     NO_HEAP = "no continuous session tracks live objects in this process. Start one: Profiler.continuous(mode: %i[cpu heap], out: ...), or " \
               "PROFILER_CONTINUOUS=1 PROFILER_MODE=cpu,heap"
-    private_constant :Kind, :KINDS, :METHODS, :NO_HEAP
+    NO_LEDGER = "no ledger was requested before: request /memory once, and later with since=1"
+    private_constant :Kind, :KINDS, :METHODS, :NO_HEAP, :NO_LEDGER
 
     class << self
       # Answers the same requests without Rack, on its own thread: +/debug/pprof/+ and +/metrics+. A forked child does not
@@ -200,13 +201,18 @@ module Profiler
     # Serves where the memory of this process is.
     def memory(env, head)
       query = Query.new(env.fetch("QUERY_STRING", nil))
-      owners, json = query.flag("owners"), query.flag("json")
+      owners, json, since = query.flag("owners"), query.flag("json"), query.flag("since")
+      options = { owners: owners, why: query.text("why"), max_pause: query.number("max_pause") }.compact
       require_support
+      before = @ledger if since
+      return Answer.text(404, NO_LEDGER) if since && !before
       return json ? Answer.json("") : Answer.text(200, "") if head
 
       wait_on_purpose(env)
-      ledger = @sessions.hold { Profiler.memory(owners: owners) }
-      json ? Answer.json(ledger.to_json) : Answer.text(200, ledger.to_s)
+      ledger = @sessions.hold { Profiler.memory(**options) }
+      @ledger = ledger
+      shown = before ? ledger.since(before) : ledger
+      json ? Answer.json(shown.to_json) : Answer.text(200, shown.to_s)
     end
 
     def require_support

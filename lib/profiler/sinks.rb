@@ -3,7 +3,8 @@
 module Profiler
   # The destinations of the profiles of a continuous session.
   #
-  # A sink has these methods: +take(profile)+, +own_thread?+ (whether it can only be called on the thread of the periods),
+  # A sink has these methods: +take(profile)+, +take_memory(rows)+, +own_thread?+ (whether it can only be called on the thread of the
+  # periods),
   # +lose(error)+, +flush(last)+ and +wait(till)+ (which flush waiting windows), +forked(same)+, +delivered+, +lost+, +error+,
   # +counts+ and +name+.
   module Sinks

@@ -121,6 +121,31 @@ RSpec.describe "Profiler::Ledger" do
       ledger = Profiler.memory
       p ledger.rss.positive?, ledger.notes.size, error { Profiler.memory(owners: true) }[/\A\w+::\w+/]
     RUBY
-    expect(out).to eq("true\n1\n\"Profiler::Error\"\n").or eq("true\n0\nnil\n")
+    expect(out).to eq("true\n1\n\"Profiler::Unsupported\"\n").or eq("true\n0\nnil\n")
+  end
+
+  it "has what jemalloc says, and looks for none of glibc's chunks" do
+    library = Dir["/usr/lib/*/libjemalloc.so.2"].first
+    skip "libjemalloc2 is not installed" unless library
+
+    ledger, text, refusal = run_json(<<~'RUBY', env: { "LD_PRELOAD" => library })
+      kept = Array.new(5_000) { "k" * 4_000 }
+      ledger = Profiler.memory
+      print_json([ledger.to_h, ledger.to_s, error { Profiler.memory(owners: true) }])
+    RUBY
+    kinds = ledger[:kinds].to_h { |row| [row[:kind].to_sym, row[:bytes]] }
+    expect(kinds).to include(jemalloc_blocks: be > 15_000_000)
+    expect(kinds.keys).not_to include(:main_arena, :thread_arenas, :blocks)
+    expect(kinds.values.sum).to be_within(ledger[:rss] * 0.03).of(ledger[:rss])
+    expect(ledger).to include(malloc: nil, jemalloc: include(allocated: be > 15_000_000, arenas: be_positive))
+    expect(text).to include("malloc is jemalloc").and match(/^jemalloc says that it has [\d.]+ MiB in use in [\d.]+ MiB of pages/)
+    expect(refusal).to match(/Unsupported: no owners can be found: malloc comes from \S*jemalloc/)
+  end
+
+  it "is refused with owners if the process would stand still for too long" do
+    expect(run_json(<<~'RUBY')).to match([/Unsupported: the process would stand still for some .* more than the allowed 1 us \(max_pause\)/, /max_pause: 0 is not a number of seconds above 0/, true])
+      print_json([error { Profiler.memory(owners: true, max_pause: 0.000_001) }, error { Profiler.memory(max_pause: 0) },
+                  Profiler.memory(owners: true, max_pause: 3_600).owners.any?])
+    RUBY
   end
 end

@@ -192,4 +192,15 @@ RSpec.describe "profiler record" do
       end
     end
   end
+
+  it "keeps the memory with --memory, and prints what grew and who has it" do
+    result = record("--memory", "--out", "m.pb.gz", "--", ruby, "-e", "#{burn}; KEPT = Array.new(3_000) { 'k' * 4_000 }; burn(50)")
+    expect(result.err.gsub(/\s+/, " ")).to match(/ memory: RSS [\d.]+ MiB, \+1\d[\d.]* MiB in .* \+1\d[\d.]* MiB [\d.]+ MiB malloc: main arena .* owners: String 1\d[\d.]* MiB, /)
+    shown = profiler_child("memory", in_box("m.pb.gz"))
+    expect(shown.out).to match(/^RSS .*^ +1[\d.]+ MiB .*  String$/m)
+    expect(profiler_child("report", in_box("m.pb.gz")).out).to match(/^Memory: RSS .*^  owners: String /m)
+    record("--out", "n.pb.gz", "--", ruby, "-e", "1")
+    expect(profiler_child("memory", in_box("n.pb.gz"))).to have_attributes(code: 1, err: /no ledger of memory is in this profile/)
+    expect(record("--memory", "--pid", "1").err).to include("--memory needs a command")
+  end
 end

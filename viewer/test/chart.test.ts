@@ -49,6 +49,7 @@ function profileOf(ticks: readonly (readonly [ms: number, endpoint: string])[], 
     },
     markers,
     requests: [],
+    memory: [],
   };
 }
 

@@ -4,6 +4,7 @@ require_relative "../errors"
 require_relative "../store/file_name"
 require_relative "../platform"
 require_relative "claim"
+require_relative "recorded_memory"
 require_relative "settings"
 
 module Profiler
@@ -66,6 +67,7 @@ module Profiler
         @plain = settings.named? && claim.mine?
         @pid = Process.pid
         @used = used
+        @memory = RecordedMemory.new if settings.memory
       rescue StandardError
         @session&.discard
         raise
@@ -101,6 +103,7 @@ module Profiler
       # Starts counting in a forked child from what its parent used.
       def forked
         @used = used
+        @memory&.forked
       end
 
       # Writes the profile so far. The session continues.
@@ -167,6 +170,7 @@ module Profiler
 
       # Creates files only now, not at the start, because a killed process would leave incomplete files.
       def write(profile)
+        profile = @memory.into(profile) if @memory
         written = write_each(@plain && !child? ? @settings.paths : paths_of(Process.pid), profile)
         summary(profile, written) unless written.empty? || @settings.quiet? || child?
       end

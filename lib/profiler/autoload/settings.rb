@@ -32,6 +32,7 @@ module Profiler
       DURATION = "PROFILER_DURATION"   # seconds; then the files are written and the program continues
       SIGNAL = "PROFILER_SIGNAL"       # name of the signal that pauses (and writes) and resumes
       START_PAUSED = "PROFILER_START_PAUSED" # as QUIET
+      MEMORY = "PROFILER_MEMORY"       # as QUIET: the memory at the start and the end; with CONTINUOUS also seconds between rows
       CONTINUOUS = "PROFILER_CONTINUOUS" # as QUIET: a profile for each period, in a directory, which OUT names
       TO = "PROFILER_TO"               # engines that get these profiles, with commas between: pyroscope, otlp
       PERIOD = "PROFILER_PERIOD"       # seconds
@@ -48,7 +49,7 @@ module Profiler
       EXECS = "PROFILER_EXECS"
 
       NAMES = [MODE, INTERVAL, FREQUENCY, MAX_OVERHEAD, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
-               START_PAUSED, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, CONTROL, DUMP_SIGNAL, QUIET, CLAIMS, OWNER,
+               START_PAUSED, MEMORY, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, CONTROL, DUMP_SIGNAL, QUIET, CLAIMS, OWNER,
                EXECS].freeze
 
       # Variables with paths, which are bytes.
@@ -171,7 +172,16 @@ module Profiler
       def continuous
         require_no_recording(CONTINUOUS, *(SIGNAL unless flight?))
         engines = value(TO) && value(TO).split(",").map(&:strip)
-        { out: value(OUT) || (DIRECTORY unless engines), to: engines, format: format, period: float(PERIOD), keep: number(value(KEEP)) }.compact.merge(session)
+        { out: value(OUT) || (DIRECTORY unless engines), to: engines, format: format, period: float(PERIOD), keep: number(value(KEEP)), memory: memory }.compact.merge(session)
+      end
+
+      # Returns whether the memory of the process is kept, or the seconds between its rows.
+      #
+      # @return [true, Float, String, nil]
+      def memory
+        return unless flag?(MEMORY)
+
+        ["1", "true"].include?(value(MEMORY)) || float(MEMORY)
       end
 
       # Returns whether the process keeps its last minutes: see {Profiler.flight_recorder}.

@@ -43,13 +43,13 @@ module Profiler
       # @param color [Boolean]
       # @return [Array<String>] three lines on resources, a finding in up to three, and two on the files
       def lines(width, color)
-        [*resources.each_with_index.map { |line, index| "#{index.zero? ? "#{NAME} " : INDENT}#{line}" }, *findings(width, color), *files(width)]
+        [*resources.each_with_index.map { |line, index| "#{index.zero? ? "#{NAME} " : INDENT}#{line}" }, *findings(width, color), *memory(width), *files(width)]
       end
 
       # @return [Hash{Symbol => Object}] for programs
       def to_h
         { real_ns: (@seconds * 1_000_000_000).round, **@usage, processes: @used.size, gc_count: collections, gc_ns: collecting_ns, objects: objects,
-          samples: @profile&.stats&.fetch(:samples), dropped: @profile&.stats&.fetch(:dropped), findings: @profile ? @profile.findings : [], files: @named + @others }
+          samples: @profile&.stats&.fetch(:samples), dropped: @profile&.stats&.fetch(:dropped), findings: @profile ? @profile.findings : [], memory: memory_rows, files: @named + @others }
       end
 
       private
@@ -92,6 +92,16 @@ module Profiler
       rescue SystemCallError
         Native.findings_text(@profile, { width: width, color: color }).lines(chomp: true) # the working directory was removed
       end
+
+      # Returns what stands out in the memory at the end, if that was kept.
+      def memory(width)
+        first, *lines = @profile ? Native.memory_summary(@profile) : []
+        return [] unless first
+
+        [*wrap("memory: #{first}", width), *lines.flat_map { |line| line.start_with?(" ") ? ["#{INDENT}#{line}"] : wrap(line, width) }]
+      end
+
+      def memory_rows = @profile ? @profile.memory : []
 
       def files(width)
         written = @named.empty? ? @others.first(1) : @named

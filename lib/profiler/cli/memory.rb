@@ -11,22 +11,24 @@ module Profiler
       include Remote
 
       SUMMARY = "Shows where the memory of a process is, and what to do about it."
-      USAGE = "memory [options] PID | LEDGER.json"
+      USAGE = "memory [options] PID | LEDGER.json | PROFILE"
       EXAMPLES = <<~TEXT
         profiler memory 4711
         profiler memory --owners 4711
         profiler memory --owners --json 4711 > before.json
         profiler memory --owners --since before.json 4711
         profiler memory --why Session 4711
+        profiler memory profile.pb.gz
 
         Without --owners, the process is not stopped. With it, the process collects garbage and is copied, and the copy finds the
-        owner of each malloc block: a class, a library, or nobody (a leak in C code). profiler ps lists the processes.
+        owner of each malloc block: a class, a library, or nobody (a leak in C code). profiler ps lists the processes. A profile
+        of profiler record --memory has the ledger of the end.
       TEXT
 
       def initialize
         super
         @owners = @force = @json = false
-        @why = nil
+        @why = @max_pause = nil
       end
 
       private
@@ -36,6 +38,7 @@ module Profiler
         parser.on("--since LEDGER", "show what changed since a ledger that --json printed") { |path| @since = path }
         parser.on("--force", "copy the process even if it is large, or near its memory limit") { @force = true }
         parser.on("--why CLASS", "as --owners, and show why the objects of CLASS are alive ('*': those that retain most)") { |name| @why = name }
+        parser.on("--max-pause SECONDS", "find no owners if the process would stand still for longer") { |text| @max_pause = Float(text, exception: false) || text }
         attach_option(parser)
         parser.on("--json", "print JSON; sizes are bytes, times nanoseconds") { @json = true }
       end
@@ -52,17 +55,25 @@ module Profiler
 
       def ask(process)
         with_client(process) do |client|
-          _, bytes = client.ask(do: "memory", owners: @owners, force: @force, why: @why)
+          _, bytes = client.ask(do: "memory", owners: @owners, force: @force, why: @why, max_pause: @max_pause)
           ledger_in(bytes, client.path)
         end
       end
 
       def read(path)
-        ledger_in(Input.read(path), path)
+        bytes = Input.read(path)
+        bytes.start_with?("{") ? ledger_in(bytes, path) : ledger_of_profile(bytes, path)
       rescue SystemCallError => e
         raise Failure, "cannot read #{path}: #{CLI.reason(e)}"
       rescue FormatError => e
         raise Failure, e.message # a device without an end
+      end
+
+      # Returns the ledger of the largest process in a profile.
+      def ledger_of_profile(bytes, path)
+        Native.parse(bytes).ledgers.max_by(&:rss) or raise Failure, "#{path}: no ledger of memory is in this profile; profiler record --memory keeps one"
+      rescue FormatError, ArgumentError => e
+        raise Failure, "#{path}: #{e.message}"
       end
 
       def ledger_in(bytes, path)

@@ -63,6 +63,7 @@ module Profiler
         detail_options(parser, "default with .html")
         parser.on("--start-paused", "start paused, until the signal of --signal arrives") { @env[Settings::START_PAUSED] = "1" }
         parser.on("--label NAME=VALUE", "add a label to every sample; may be repeated") { |label| @labels << CLI.text(non_empty("--label", label)) }
+        parser.on("--memory", "keep where the memory is at the end, and what grew since the start") { @env[Settings::MEMORY] = "1" }
         parser.on("--control", "open a control socket in each process, for profiler ps, dump, top and start") { @env[Settings::CONTROL] = "1" }
         parser.on("--pid PID", "record a running process, for --duration or until Ctrl-C; profiler ps lists them") { |process| @process = process }
         attach_option(parser)
@@ -206,7 +207,8 @@ module Profiler
       end
 
       def refuse_what_needs_a_command
-        given = { "--json" => @json, "--control" => @env[Settings::CONTROL], "--signal" => @env[Settings::SIGNAL], "--start-paused" => @env[Settings::START_PAUSED] }
+        given = { "--json" => @json, "--control" => @env[Settings::CONTROL], "--signal" => @env[Settings::SIGNAL], "--start-paused" => @env[Settings::START_PAUSED],
+                  "--memory" => @env[Settings::MEMORY] }
         name, = given.compact.first
         raise UsageError, "#{name} needs a command: it has no effect with --pid" if name
       end

@@ -129,7 +129,8 @@ module Profiler
       end
 
       def memory(request)
-        options = { owners: request.fetch(:owners, false), force: request.fetch(:force, false), why: request[:why] }
+        options = { owners: request.fetch(:owners, false), force: request.fetch(:force, false), why: request[:why],
+                    max_pause: request[:max_pause] }
         body = Profiler.memory(**options).to_json
         [JSON.generate({ bytes: body.bytesize }), body]
       end

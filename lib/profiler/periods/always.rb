@@ -91,6 +91,9 @@ module Profiler
     def current? = Always.last?(self)
 
     # @api private
+    def begin_session(options, windows, &begun) = Session.begin(options, windows: windows, &begun)
+
+    # @api private
     def period_ended = nil
 
     # @api private

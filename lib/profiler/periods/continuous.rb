@@ -2,6 +2,7 @@
 
 require_relative "../sinks"
 require_relative "always"
+require_relative "memory_rows"
 require_relative "periods"
 
 module Profiler
@@ -30,12 +31,13 @@ module Profiler
       # @param sinks [Array<Sinks::Plain, Sinks::Engine>]
       # @api private
       # @see Profiler.continuous
-      def start(sinks, period, options)
+      def start(sinks, period, options, memory = nil)
+        memory = false.equal?(memory) || memory.nil? ? nil : MemoryRows.new("memory", memory)
         period = sinks.any?(Sinks::Engine) ? WINDOW : PERIOD if period.equal?(nil)
         period = AnyObject.number("period", period, "a number of seconds from #{PERIODS.begin} to #{PERIODS.end}") { |seconds| PERIODS.cover?(seconds) }
 
         options = { spans: true }.merge(options) if sinks.any?(Sinks::Engine)
-        Always.claim(self) { new(sinks, period, Periods.with_defaults(options)) }
+        Always.claim(self) { new(sinks, period, memory, Periods.with_defaults(options)) }
       end
     end
 
@@ -45,9 +47,16 @@ module Profiler
     # @api private
     attr_reader :sinks
 
+    # The rows of memory.
+    #
+    # @return [MemoryRows, nil]
     # @api private
-    def initialize(sinks, period, options)
+    attr_reader :memory
+
+    # @api private
+    def initialize(sinks, period, memory, options)
       @sinks = sinks
+      @memory = memory
       @spans = options[:spans]
       begin_account
       @periods = Periods.new(self, "continuous", period, options)
@@ -100,12 +109,18 @@ module Profiler
     # @api private
     def take(profile)
       Spans.follow if @spans # the app may have loaded them since
+      profile = with_memory(profile) if @memory
       @sinks.each do |sink|
         sink.take(profile)
       rescue Exception => e # rubocop:disable Lint/RescueException -- the other sinks get it all the same; a kill is not rescued
         sink.lose(e)
       end
     end
+
+    # Takes a row of memory also if the period has no profile.
+    #
+    # @api private
+    def period_ended = @memory&.take
 
     # @api private
     def own_thread? = @sinks.any?(&:own_thread?)
@@ -125,11 +140,26 @@ module Profiler
     # @api private
     def forked(same)
       begin_account
+      @memory&.start_over unless same
       @sinks.each { |it| it.forked(same) }
       @periods = @periods.in_child
     end
 
     private
+
+    # Adds the rows since the last profile. At the end of the process none is taken, as it would take longer.
+    def with_memory(profile)
+      @memory.take if BackgroundThread === Thread.current
+      rows = @memory.hand_over
+      return profile if rows.empty?
+
+      @sinks.each do |it|
+        it.take_memory(rows)
+      rescue *RESCUED_ERRORS => e
+        it.lose(e)
+      end
+      Native.with_memory(profile, rows, [])
+    end
 
     # Flushes all sinks at the same time, so a backend that does not respond takes no time from the others.
     def send_all(till, last: false)

@@ -12,6 +12,7 @@ module Profiler
   # * +lose(error)+ counts a profile that could not be taken
   # * +own_thread?+ returns whether it can only be called on the thread, because it may take for ever
   # * +current?+ returns whether no other session has taken its place
+  # * +begin_session(options, windows)+ passes a new session to the block
   #
   # The thread that ends the process also ends the session, because it has the GVL: another thread may not get its turn in time.
   #
@@ -174,7 +175,7 @@ module Profiler
     end
 
     def begin_session
-      Session.begin(@options, windows: !@windows.nil?) { |session| @session = session } # so that no exception can come in between
+      @client.begin_session(@options, !@windows.nil?) { |session| @session = session } # so that no exception can come in between
     end
 
     def push(command)

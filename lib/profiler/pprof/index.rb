@@ -9,7 +9,7 @@ module Profiler
         "/wall" => "wall clock time of all threads: what they did and what they waited for. <code>seconds=30</code>",
         "/allocs" => "objects that are allocated during that time. <code>seconds=10</code>",
         "/heap" => "live objects, from a continuous session with the mode <code>heap</code>",
-        "/memory" => "where the memory of the process is. <code>owners=1</code> finds who has it, in a copy of the process; <code>json=1</code>",
+        "/memory" => "where the memory of the process is. <code>owners=1</code> finds who has it, in a copy of the process; <code>why=CLASS</code>; <code>since=1</code> shows what changed since the last request; <code>json=1</code>",
         "/threads" => "every thread: name, status, labels, backtrace",
         "/metrics" => "counters of the profiler itself, for Prometheus"
       }.freeze

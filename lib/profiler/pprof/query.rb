@@ -2,7 +2,7 @@
 
 module Profiler
   class Pprof
-    # The query of a request: +seconds+, +debug+, +owners+ and +json+. Other parameters are ignored.
+    # The query of a request, such as +seconds+, +debug+, +owners+ and +json+. Other parameters are ignored.
     class Query
       LONGEST = 40
       private_constant :LONGEST
@@ -46,6 +46,23 @@ module Profiler
         return text == "1" if [nil, "0", "1"].include?(text)
 
         raise ArgumentError, "#{name}: #{text[0, LONGEST].inspect} is not allowed (allowed: 0, 1)"
+      end
+
+      # @param name [String]
+      # @return [String, nil] without percent-encoding; nil where it is not given
+      # @raise [ArgumentError] if it is no text
+      def text(name)
+        text = value(name)&.gsub(/%(\h\h)/) { $1.hex.chr } or return # rubocop:disable Style/PerlBackrefs
+        text = text.force_encoding(Encoding::UTF_8)
+        text.valid_encoding? ? text : raise(ArgumentError, "#{name}: is not text in UTF-8")
+      end
+
+      # @param name [String]
+      # @return [Float, nil] nil where it is not given
+      # @raise [ArgumentError]
+      def number(name)
+        text = value(name) or return
+        text.match?(/\A\d{1,9}(?:\.\d{1,9})?\z/) ? text.to_f : raise(ArgumentError, "#{name}: #{text[0, LONGEST].inspect} is not a number")
       end
 
       private

@@ -54,6 +54,12 @@ module Profiler
         @sender.add(body) if body
       end
 
+      # Sends rows of memory soon, if the backend has a place for them.
+      #
+      # @param rows [Array<String>] in JSON
+      # @api private
+      def take_memory(_rows) = nil
+
       # @api private
       def own_thread? = false
 

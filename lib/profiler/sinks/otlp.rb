@@ -2,6 +2,7 @@
 
 require "socket"
 require_relative "engine"
+require_relative "otlp_gauges"
 require_relative "service"
 
 module Profiler
@@ -33,10 +34,29 @@ module Profiler
       endpoint = Sinks::Endpoint.new(whole || url || value("ENDPOINT") || ADDRESS, path: whole ? "" : PATH, headers: headers, token: token,
                                                                                    timeout: timeout || given_timeout,
                                                                                    ca_file: ca_file || value("CERTIFICATE"))
+      @gauges_at = gauges_at(url, whole, headers, token, timeout, ca_file)
       super(endpoint, labels: Sinks::Service.attributes.merge(Sinks::Service.hash_of("labels", labels)), **options)
     end
 
+    # Sends rows of memory as gauges to the place for metrics of the same receiver.
+    #
+    # @api private
+    def take_memory(rows) = @sender.add(Sinks::OtlpGauges.encode(rows, resource), @gauges)
+
     private
+
+    # Returns the address for metrics. That of profiles does not tell it if it is whole.
+    def gauges_at(url, whole, headers, token, timeout, ca_file)
+      own = Sinks::Service.present(ENV["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"])
+      address = own || url || Sinks::Service.present(ENV["OTEL_EXPORTER_OTLP_ENDPOINT"]) || whole&.delete_suffix(PATH) || ADDRESS
+      Sinks::Endpoint.new(address, path: own ? "" : Sinks::OtlpGauges::PATH, headers: headers, token: token, timeout: timeout || given_timeout,
+                                   ca_file: ca_file || value("CERTIFICATE"))
+    end
+
+    def begin_account
+      super
+      @gauges = Sinks::Sender::Place.new(@gauges_at, Sinks::OtlpGauges::TYPE, Losses.new("rows of memory for #{name} were lost"))
+    end
 
     # Returns the variable of profiles, or else that of all signals.
     def value(name) = Sinks::Service.present(ENV["OTEL_EXPORTER_OTLP_PROFILES_#{name}"] || ENV["OTEL_EXPORTER_OTLP_#{name}"])

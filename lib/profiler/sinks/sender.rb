@@ -8,12 +8,16 @@ module Profiler
     # Sends windows to a backend, one after another, on its own thread. Failed windows are retried with backoff, until they are
     # too old or too many newer ones wait; then they are lost, and counted.
     class Sender
-      # The request of a window.
-      class Upload
-        attr_reader :body, :made_at
+      # An address to which bodies are sent, their media type, and the losses of these.
+      Place = Struct.new(:endpoint, :type, :losses)
 
-        def initialize(body)
+      # The request of a window, or of something else for the same backend.
+      class Upload
+        attr_reader :body, :place, :made_at
+
+        def initialize(body, place)
           @body = body
+          @place = place
           @made_at = Clock.now
         end
       end
@@ -52,9 +56,7 @@ module Profiler
       # @param jitter [Numeric] seconds: a window waits for a random part of that, as those of other processes end now too
       def initialize(name, endpoint, type, losses, jitter: 0)
         @name = name
-        @endpoint = endpoint
-        @type = type
-        @losses = losses
+        @place = Place.new(endpoint, type, losses)
         @random = Random.new # the app's own continues as if we were not there
         @delay = jitter * @random.rand
         @waiting = [] # changed only by methods in C, which the GVL makes atomic: a trap may add to it
@@ -65,8 +67,9 @@ module Profiler
       # Queues a window for sending.
       #
       # @param body [String]
-      def add(body)
-        @waiting.push(Upload.new(body))
+      # @param place [Place] another one for what is no window; then it is not counted as delivered
+      def add(body, place = @place)
+        @waiting.push(Upload.new(body, place))
         drop_oldest while @waiting.size > QUEUED || (@waiting.size > 2 && waiting_bytes > QUEUED_BYTES)
         start unless @thread&.alive?
         @bell << true
@@ -94,7 +97,7 @@ module Profiler
       def wait(till)
         Clock.sleep(0.005) while @flush && @waiting.any? && @thread&.alive? && Clock.now < till
         given_up = @flush == :last ? @waiting.shift(QUEUED) : []
-        given_up.each { lose("the process ended before it was sent") }
+        given_up.each { |upload| lose(upload, "the process ended before it was sent") }
         finished = @sending unless [*@waiting, *given_up].include?(@sending)
         # The thread still has to count it, or to say that it was lost.
         Clock.sleep(0.005) while finished && @sending.equal?(finished) && @thread&.alive? && Clock.now < till + COUNTING
@@ -139,12 +142,14 @@ module Profiler
 
       def send_one(upload)
         @bytes += upload.body.bytesize
-        reply = @endpoint.post(upload.body, @type)
+        reply = upload.place.endpoint.post(upload.body, upload.place.type)
         return failed(upload, reply, reply.wait) if reply.again?
 
         return unless finish(upload) # it was counted as lost meanwhile
 
-        reply.delivered? ? @delivered += 1 : lose(reply)
+        return lose(upload, reply) unless reply.delivered?
+
+        @delivered += 1 if upload.place.equal?(@place)
       rescue Exception => e # rubocop:disable Lint/RescueException -- what forbids connections in tests raises no StandardError
         failed(upload, e)
       ensure
@@ -153,11 +158,11 @@ module Profiler
 
       def failed(upload, reason, wait = nil)
         if @flush == :last || Clock.now - upload.made_at > OLDEST
-          lose(reason) if finish(upload)
+          lose(upload, reason) if finish(upload)
           return
         end
         @flush = nil
-        @trouble = as_error(reason)
+        @trouble = as_error(upload, reason)
         @retried += 1
         pause = [FIRST_PAUSE * (2**@failures), LONGEST_PAUSE].min * (0.5 + @random.rand)
         @failures += 1 if pause < LONGEST_PAUSE
@@ -173,17 +178,19 @@ module Profiler
 
       # Drops the oldest window that is not being sent, as that one may still arrive.
       def drop_oldest
-        lose("it waited for the backend, and too many newer ones came") if @waiting.delete(@waiting.find { |it| !it.equal?(@sending) })
+        oldest = @waiting.delete(@waiting.find { |it| !it.equal?(@sending) })
+        lose(oldest, "it waited for the backend, and too many newer ones came") if oldest
       end
 
-      def lose(reason) = @losses.add(as_error(reason))
+      def lose(upload, reason) = upload.place.losses.add(as_error(upload, reason))
 
       # Returns the reason as an error that names the backend. Many errors of a network do not.
-      def as_error(reason)
-        return Error.new("#{@endpoint}: #{reason}") unless reason.is_a?(Exception)
+      def as_error(upload, reason)
+        endpoint = upload.place.endpoint
+        return Error.new("#{endpoint}: #{reason}") unless reason.is_a?(Exception)
 
         text = Losses.reason(reason)
-        text.include?(@endpoint.host) ? reason : Error.new("#{@endpoint}: #{text} (#{reason.class})")
+        text.include?(endpoint.host) ? reason : Error.new("#{endpoint}: #{text} (#{reason.class})")
       end
     end
   end

@@ -41,6 +41,25 @@ RSpec.describe "Profiler::Pprof" do
     expect(answers).to eq([[200, []]] * 4 + [[404, []]] + [[200, []]] * 3)
   end
 
+  it "says why objects are alive, and what changed since the last ledger" do
+    answers = run_json(<<~'RUBY')
+      module Shop; class Order; def initialize = @text = "o" * 3_000; end; ALL = Array.new(50) { Order.new }; end
+      app = pprof(token: TOKEN)
+      body = ->(query) { get(app, "/memory", query, **BEARER).then { |status, _headers, parts| [status, parts.join] } }
+      first = body["since=1"]
+      why = body["why=Shop%3A%3AOrder"]
+      KEPT = Array.new(3_000) { "k" * 2_000 }
+      since = body["since=1&json=1"]
+      print_json(first: first, why: why, since: [since[0], JSON.parse(since[1])],
+                 bad: ["why=Lost", "why=%ff", "since=2", "max_pause=x", "owners=1&max_pause=0.000001"].map { |it| body[it] })
+    RUBY
+    expect(answers[:first]).to match([404, /no ledger was requested before: request \/memory once/])
+    expect(answers[:why]).to match([200, /^Why 50 objects of class Shop::Order are alive.*> ::ALL  Array$/m])
+    expect(answers[:since]).to match([200, include(kinds: include(include(name: "main_arena")))])
+    expect(answers[:bad]).to match([[400, /why: no class is named "Lost"/], [400, /why: is not text in UTF-8/], [400, /since: "2" is not allowed/],
+                                    [400, /max_pause: "x" is not a number/], [503, /would stand still for some .* \(max_pause\)/]])
+  end
+
   it "serves where the memory of the process is, with owners on request" do
     text, json, owners, wrong, open = run_json(<<~'RUBY')
       app = pprof(token: TOKEN)

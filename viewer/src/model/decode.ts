@@ -1,6 +1,6 @@
 // Decodes the bytes of a `.pb.gz` into a profile. The bytes may contain anything: each number is checked before it is an index.
 
-import { checkedRequests, listOf } from "./json_lists";
+import { checkedMemory, checkedRequests, listOf } from "./json_lists";
 import { FormatError, Numbers, Reader } from "./protobuf";
 import type { Functions, Frames, LabelSet, Marker, Profile, Rows, SampleType, Thread, Timeline } from "./profile";
 
@@ -98,6 +98,7 @@ class Raw {
   private durationNs = 0;
   private markers = "";
   private requests = "";
+  private memory = "";
   private timeline: Reader | null = null;
   private readonly threads: [number, number][] = [];
   private readonly sampleThread = new Numbers();
@@ -129,6 +130,7 @@ class Raw {
       else if (field === 5208) reader.numbers(this.sampleThread);
       else if (field === 5209) this.timeline = reader.message();
       else if (field === 5210) this.requests = reader.text();
+      else if (field === 5211) this.memory = reader.text();
       else reader.skip();
     }
     this.strings = reader.texts(this.stringPlaces);
@@ -156,6 +158,7 @@ class Raw {
       timeline: this.timeline && checkedTimeline(this.timeline, types.length, rows.count),
       markers: this.checkedMarkers(threads),
       requests: checkedRequests(this.requests),
+      memory: checkedMemory(this.memory),
     };
   }
 

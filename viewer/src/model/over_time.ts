@@ -4,18 +4,23 @@ import { OURS, valuesOf } from "./groups";
 import type { Model } from "./model";
 import { clean } from "./names";
 import type { SampleType } from "./profile";
+import { lastResident } from "./resident";
 import { everything } from "./selection";
 
 /** The live heap, among the names of labels. */
 export const HEAP = "\nheap";
+/** The resident memory, among them. */
+export const RESIDENT = "\nresident";
+/** A number of bytes. */
+export const BYTES: SampleType = { name: "", unit: "bytes" };
 /** The value of rows without the label. */
 export const NONE = "(none)";
 const OTHERS = "others";
 
-/** Returns what a profile can show over time: its live heap, and the labels of the app. */
+/** Returns what a profile can show over time: its memory, its live heap, and the labels of the app. */
 export function kindsOf({ profile }: Model): string[] {
   const labels = [...new Set(profile.labelSets.flatMap((set) => set.map(([name]) => name)))].filter((it) => !OURS.has(it));
-  return [...(typeOf(profile.types, HEAP) < 0 ? [] : [HEAP]), ...labels];
+  return [...(profile.memory.length > 0 ? [RESIDENT] : []), ...(typeOf(profile.types, HEAP) < 0 ? [] : [HEAP]), ...labels];
 }
 
 /** Returns the index of the sample type that is shown over time; -1 for none. */
@@ -28,6 +33,7 @@ export function typeOf(types: readonly SampleType[], kind: string): number {
 /** Returns the weight of each place or value in a profile. Wall-clock time is that of idle threads left out. */
 export function sumsOf(model: Model, kind: string): Map<string, number> {
   const { profile, names } = model;
+  if (kind === RESIDENT) return lastResident(profile.memory);
   const sums = new Map<string, number>();
   const type = typeOf(profile.types, kind);
   if (type < 0) return sums;

@@ -80,6 +80,19 @@ export interface Requests {
   readonly largest: number;
 }
 
+/** The memory of a process at one time. */
+export interface MemoryRow {
+  /** The time, ms since 1970 UTC. */
+  readonly atMs: number;
+  readonly pid: number;
+  /** Resident bytes. */
+  readonly rss: number;
+  /** Resident bytes by the key of the kind. */
+  readonly kinds: ReadonlyMap<string, number>;
+  /** Bytes in slots of Ruby's heap of the classes that have the most. */
+  readonly classes: ReadonlyMap<string, number>;
+}
+
 /** A profile. */
 export interface Profile {
   readonly types: readonly SampleType[];
@@ -99,4 +112,6 @@ export interface Profile {
   readonly timeline: Timeline | null;
   readonly markers: readonly Marker[];
   readonly requests: readonly Requests[];
+  /** The memory over time, in chronological order. */
+  readonly memory: readonly MemoryRow[];
 }

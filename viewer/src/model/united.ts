@@ -52,6 +52,7 @@ export function united(parts: readonly Part[]): United {
     timeline: null,
     markers: [],
     requests: [],
+    memory: [],
   };
   return { profile, part: rows.part };
 }

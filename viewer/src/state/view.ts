@@ -51,7 +51,7 @@ function missing({ profile, facts, isTwoSided }: Model): ReadonlySet<Tab> {
     gvl: oldRuby(facts) ? !has("wall") || profile.threads.length < 2 : !has("gvl_blame"), // it says from which Ruby on there are data
     gc: !profile.states.includes("gc"),
     source: !profile.frames.line.some((it) => it > 0),
-    memory: !has("alloc_objects") && !has("inuse_objects"),
+    memory: !has("alloc_objects") && !has("inuse_objects") && (isTwoSided || profile.memory.length === 0),
   };
   return new Set(TABS.filter((it) => none[it] || (isTwoSided && ONE_FILE.includes(it))));
 }

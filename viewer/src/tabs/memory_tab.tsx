@@ -6,6 +6,7 @@ import { amount, percent } from "../model/units";
 import { Segments } from "../parts/segments";
 import { useApp, type App } from "../state/context";
 import { Grid, TextCell, type Column } from "../parts/grid";
+import { ResidentMemory } from "../parts/resident_memory";
 import { GrowthTab } from "../compare/growth_tab";
 import { chosen, ClassCell, GROUPINGS, isChosen, PlaceCell, without } from "../parts/object_rows";
 import { WeightCell } from "../parts/table_parts";
@@ -15,9 +16,17 @@ import { brief } from "../words/words";
 const WIDTH = "min(136px, 24vw)";
 const [LIVE_BYTES, LIVE, BYTES, ALLOCATED] = [0, 1, 2, 3];
 
-/** The objects of one profile, or the growth from one to another. */
+/** The memory over time and the objects of one profile, or the growth from one to another. */
 export function MemoryTab() {
-  return useApp().model.isTwoSided ? <GrowthTab /> : <ObjectsTab />;
+  const { model } = useApp();
+  if (model.isTwoSided) return <GrowthTab />;
+  const hasObjects = TYPES.some((name) => model.profile.types.some((it) => it.name === name));
+  return (
+    <>
+      <ResidentMemory />
+      {hasObjects && <ObjectsTab />}
+    </>
+  );
 }
 
 function ObjectsTab() {

@@ -7,7 +7,7 @@ use profiler_core::memory::ledger::Ledger;
 
 use crate::errors::argument_error;
 
-/// Implements `Native.ledger(owners, force, why)`: returns the ledger of this process as JSON. With `why`, the name
+/// Implements `Native.ledger(owners, force, why, max_pause)`: returns the ledger of this process as JSON. With `why`, the name
 /// and the classes of objects, it also says why these are alive, and returns the objects on their paths.
 #[cfg(target_os = "linux")]
 fn ledger(
@@ -15,14 +15,16 @@ fn ledger(
     owners: bool,
     force: bool,
     why: Option<(String, RArray)>,
+    max_pause: Option<f64>,
 ) -> Result<(String, Option<RArray>), Error> {
-    use crate::memory::{ledger, ledger_with_owners, Wanted};
+    use crate::memory::{ledger, ledger_with_owners, Limits, Wanted};
     let program = crate::control::program();
     if !owners {
         return Ok((ledger(ruby, program)?.json(), None));
     }
     let wanted = why.map(|(name, classes)| Wanted::new(ruby, name, classes)).transpose()?;
-    let (ledger, objects) = ledger_with_owners(ruby, program, force, wanted.as_ref())?;
+    let limits = Limits { force, max_pause: max_pause.map(std::time::Duration::from_secs_f64) };
+    let (ledger, objects) = ledger_with_owners(ruby, program, limits, wanted.as_ref())?;
     Ok((ledger.json(), objects))
 }
 
@@ -33,9 +35,22 @@ fn ledger(
     _owners: bool,
     _force: bool,
     _why: Option<(String, RArray)>,
+    _max_pause: Option<f64>,
 ) -> Result<(String, Option<RArray>), Error> {
     let why = "the ledger of memory needs Linux";
     Err(crate::vm::exceptions::error(ruby, "Unsupported", why))
+}
+
+/// Implements `Native.memory_row`: returns the memory of this process now, as a row of a profile, in JSON.
+#[cfg(target_os = "linux")]
+fn row(ruby: &Ruby) -> Result<String, Error> {
+    crate::memory::row(ruby).map(|row| row.json())
+}
+
+/// Refuses `Native.memory_row`.
+#[cfg(not(target_os = "linux"))]
+fn row(ruby: &Ruby) -> Result<String, Error> {
+    Err(crate::vm::exceptions::error(ruby, "Unsupported", "the ledger of memory needs Linux"))
 }
 
 fn parse(ruby: &Ruby, json: &str) -> Result<Ledger, Error> {
@@ -55,7 +70,8 @@ fn diff(ruby: &Ruby, before: String, after: String) -> Result<(String, String), 
 
 /// Defines the functions.
 pub(super) fn init(native: RModule) -> Result<(), Error> {
-    native.define_singleton_method("ledger", function!(ledger, 3))?;
+    native.define_singleton_method("ledger", function!(ledger, 4))?;
+    native.define_singleton_method("memory_row", function!(row, 0))?;
     native.define_singleton_method("ledger_text", function!(text, 1))?;
     native.define_singleton_method("ledger_diff", function!(diff, 2))?;
     Ok(())

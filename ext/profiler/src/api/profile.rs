@@ -27,6 +27,7 @@ use crate::vm::without_gvl::check_interrupts;
 mod diff;
 mod files;
 mod findings;
+mod memory;
 mod merge;
 mod options;
 mod periods;
@@ -313,6 +314,9 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     native.define_singleton_method("functions", function!(Profile::functions, 1))?;
     native.define_singleton_method("threads", function!(Profile::threads, 1))?;
     native.define_singleton_method("filter", function!(Profile::filter, 2))?;
+    native.define_singleton_method("with_memory", function!(Profile::with_memory, 3))?;
+    native.define_singleton_method("memory_of", function!(Profile::memory_of, 1))?;
+    native.define_singleton_method("memory_summary", function!(Profile::memory_summary, 1))?;
     native.define_singleton_method("with_labels", function!(Profile::with_labels, 4))?;
     native.define_singleton_method("tree", function!(Profile::tree, 2))?;
     native.define_singleton_method("method_details", function!(Profile::method, 3))?;

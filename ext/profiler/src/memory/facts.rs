@@ -6,6 +6,7 @@ use profiler_core::memory::census::RubyPage;
 use profiler_core::memory::index::Table;
 use profiler_core::memory::layout::Known;
 
+use super::allocator;
 use crate::sys::mapped_table::MappedTable;
 use crate::sys::native_thread::native_id;
 use crate::vm::heap::{self, Sizes, TRANSIENT_BYTES};
@@ -21,6 +22,8 @@ pub(super) struct Facts {
     pub(super) classes: MappedTable<(u64, u64)>,
     /// The stack pointers of other threads.
     pub(super) stacks: MappedTable<u64>,
+    /// Whether malloc is not glibc's.
+    other_malloc: bool,
 }
 
 impl Facts {
@@ -30,6 +33,7 @@ impl Facts {
             pages: MappedTable::new(),
             classes: MappedTable::new(),
             stacks: MappedTable::new(),
+            other_malloc: allocator::refusal().is_some(),
         }
     }
 
@@ -101,6 +105,7 @@ impl Facts {
             own,
             stacks: self.stacks.rows(),
             transient_bytes: TRANSIENT_BYTES,
+            other_malloc: self.other_malloc,
         }
     }
 }

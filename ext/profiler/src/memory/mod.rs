@@ -22,33 +22,40 @@ mod copy;
 mod facts;
 mod headroom;
 mod holders;
+mod jemalloc;
+mod live;
+mod pause;
+mod row;
 mod snapshot;
 
-use std::fs::read_to_string;
+use std::time::Duration;
 
 use magnus::{Error, RArray, Ruby};
-use profiler_core::memory::census;
-use profiler_core::memory::index::Table;
 use profiler_core::memory::ledger::Ledger;
-use profiler_core::memory::pages::Memory;
-use profiler_core::memory::report::Kinds;
-use profiler_core::memory::smaps::Smaps;
 use profiler_core::text::units::counted;
 
-use crate::sys::clock;
-use crate::sys::own_memory::{LiveMemory, OwnFile, OwnRegions};
 use crate::vm;
 use crate::vm::exceptions::error;
-use crate::vm::heap::Sizes;
 use crate::vm::without_gvl::without_gvl;
 use facts::Facts;
 pub(crate) use holders::Wanted;
+use live::{new_ledger, smaps, with_pages};
+pub(crate) use row::row;
 use snapshot::Finished;
 
 /// The number of copies that are made if other threads change malloc's arenas at that instant.
 const COPIES: u32 = 4;
 /// The largest share of the resident memory that may stay unwalked.
 const MAX_UNWALKED_SHARE: f64 = 0.005;
+
+/// What a ledger with owners may cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    /// Whether the process is copied even if it is large, or near the memory limit of its cgroup.
+    pub(crate) force: bool,
+    /// The longest time for which the process may stand still. `None` for any.
+    pub(crate) max_pause: Option<Duration>,
+}
 
 /// Takes the ledger of this process without stopping it.
 ///
@@ -59,21 +66,7 @@ pub(crate) fn ledger(ruby: &Ruby, program: String) -> Result<Ledger, Error> {
     let mut facts = Facts::new();
     // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
     unsafe { facts.list_pages(&sizes) };
-    facts.list_stacks();
-    let (smaps, kinds) =
-        without_gvl(ruby, move |_| smaps().map(|smaps| (smaps, live_kinds(&facts, &sizes))))?
-            .map_err(|why| error(ruby, "Error", why))?;
-    let mut ledger = new_ledger(ruby, program, &smaps);
-    ledger.malloc = allocator::count();
-    match kinds {
-        Some(kinds) => ledger.add_kinds(&kinds),
-        None => ledger.notes.push(
-            "the kinds of private memory are unknown, because the system does not let this process read /proc/self/pagemap".into(),
-        ),
-    }
-    ledger.notes.extend(allocator::refusal());
-    ledger.finish();
-    Ok(ledger)
+    with_pages(ruby, facts, &sizes, program).map(|(ledger, _)| ledger)
 }
 
 /// Takes the ledger of this process with owners.
@@ -86,7 +79,7 @@ pub(crate) fn ledger(ruby: &Ruby, program: String) -> Result<Ledger, Error> {
 pub(crate) fn ledger_with_owners(
     ruby: &Ruby,
     program: String,
-    force: bool,
+    limits: Limits,
     wanted: Option<&Wanted>,
 ) -> Result<(Ledger, Option<RArray>), Error> {
     if let Some(why) = allocator::refusal() {
@@ -98,12 +91,15 @@ pub(crate) fn ledger_with_owners(
     }
     let sizes = vm::heap::sizes(ruby)?;
     let smaps = without_gvl(ruby, |_| smaps())?.map_err(|why| error(ruby, "Error", why))?;
-    if let Some(why) = (!force).then(|| headroom::refusal(smaps.rss)).flatten() {
+    let refusal = pause::refusal_of_pagemap()
+        .or_else(|| (!limits.force).then(|| headroom::refusal(smaps.rss)).flatten())
+        .or_else(|| limits.max_pause.and_then(|limit| pause::refusal(limit, pause::slots(ruby), smaps.rss)));
+    if let Some(why) = refusal {
         return Err(error(ruby, "Unsupported", why));
     }
     let (mut gc_ns, mut fork_ns, mut copies) = (0, 0, 0);
     let found = loop {
-        let found = snapshot::take(ruby, &sizes, wanted.map(Wanted::question))?;
+        let found = snapshot::take(ruby, &sizes, wanted.map(Wanted::question), limits.max_pause, smaps.rss)?;
         (gc_ns, fork_ns, copies) = (gc_ns + found.gc_ns, fork_ns + found.fork_ns, copies + 1);
         if found.not_walked() as f64 <= smaps.rss as f64 * MAX_UNWALKED_SHARE || copies == COPIES {
             break found;
@@ -147,31 +143,4 @@ fn add_owners(ledger: &mut Ledger, found: &Finished) {
                 .into(),
         );
     }
-}
-
-fn new_ledger(ruby: &Ruby, program: String, smaps: &Smaps) -> Ledger {
-    let mut ledger = Ledger::new(smaps);
-    ledger.pid = std::process::id();
-    ledger.ruby = vm::process::description(ruby);
-    ledger.program = program;
-    ledger.at = clock::realtime_ns() as f64 / 1e9;
-    ledger
-}
-
-fn smaps() -> Result<Smaps, String> {
-    read_to_string("/proc/self/smaps")
-        .map(|text| Smaps::parse(&text))
-        .map_err(|why| format!("/proc/self/smaps cannot be read: {why}"))
-}
-
-/// Returns the kinds of private memory while the process runs. `None` if the system refuses.
-fn live_kinds(facts: &Facts, sizes: &Sizes) -> Option<Kinds> {
-    let pagemap = OwnFile::open(c"/proc/self/pagemap")?;
-    let mut regions = OwnRegions::new()?;
-    if !regions.read(&pagemap, sizes.fiber, |_, _| {}) {
-        return None;
-    }
-    let memory = Memory::new(regions.regions.rows(), regions.states.rows(), LiveMemory);
-    let own = [regions.text.range(), facts.ranges()[0], facts.ranges()[1]];
-    Some(census::kinds(&memory, &facts.known(sizes, &own)))
 }

@@ -12,7 +12,7 @@ use profiler_core::memory::why::Question;
 use profiler_core::memory::why_report::WhyReport;
 
 use super::facts::Facts;
-use super::{allocator, copy};
+use super::{allocator, copy, pause};
 use crate::naming;
 use crate::sys::snapshot::{self, Page, Running};
 use crate::vm::door::ensure_stack;
@@ -78,7 +78,13 @@ impl Finished {
 ///
 /// # Errors
 /// Exceptions that other threads deliver during the call. `Profiler::Error` with the reason.
-pub(super) fn take(ruby: &Ruby, sizes: &Sizes, question: Option<Question<'_>>) -> Result<Finished, Error> {
+pub(super) fn take(
+    ruby: &Ruby,
+    sizes: &Sizes,
+    question: Option<Question<'_>>,
+    max_pause: Option<Duration>,
+    rss: u64,
+) -> Result<Finished, Error> {
     ensure_stack(ruby)?;
     let refused = |why: String| error(ruby, "Error", format!("no owners were found: {why}"));
     // SAFETY: zeros are an empty report.
@@ -101,6 +107,9 @@ pub(super) fn take(ruby: &Ruby, sizes: &Sizes, question: Option<Question<'_>>) -
         let gc_ns = begun.elapsed().as_nanos() as u64;
         if !is_clean {
             continue;
+        }
+        if let Some(why) = max_pause.and_then(|limit| pause::refusal_after_gc(limit, gc_ns, rss)) {
+            return Err(error(ruby, "Unsupported", why));
         }
         let begun = Instant::now();
         // SAFETY: a `Ruby` proves that the GVL is held, and the collection above has swept everything.

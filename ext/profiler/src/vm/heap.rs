@@ -64,6 +64,18 @@ pub(crate) unsafe fn collections() -> usize {
     unsafe { rb_sys::rb_gc_count() as usize }
 }
 
+/// Returns the number of slots that hold an object.
+///
+/// # Safety
+/// The caller holds the GVL and is not in a GC.
+pub(crate) unsafe fn live_slots() -> u64 {
+    // SAFETY: the caller holds the GVL outside of a GC; the VM knows this key.
+    unsafe {
+        let key = rb_sys::rb_id2sym(rb_sys::rb_intern2(c"heap_live_slots".as_ptr(), 15));
+        rb_sys::rb_gc_stat(key) as u64
+    }
+}
+
 /// Passes each page of the heap to `found`, after the rest of a running collection is done. Allocates no
 /// Ruby object.
 ///

@@ -105,6 +105,7 @@ pub fn anonymize(profile: &Profile) -> Profile {
         let renamed = labels.pairs().iter().map(|label| names.label(label));
         LabelSet::default().with(renamed.map(|(name, value)| (name, Some(value))))
     });
+    anonymous.memory = profile.memory.anonymous();
     let meta = &mut anonymous.meta;
     if !meta.program.is_empty() {
         meta.program = "program".into();

@@ -85,9 +85,10 @@ impl Origin {
 const REDEFINING: &str = "/lib/profiler/process/interop.rb";
 /// Files of the profiler that are loaded while a session runs. Functions that load code have no name of their
 /// own, and an app may have a directory `lib/profiler/`, too.
-const LOADED: [&str; 25] = [
+const LOADED: [&str; 26] = [
     "/lib/profiler/autoload.rb",
     "/lib/profiler/autoload/claim.rb",
+    "/lib/profiler/autoload/recorded_memory.rb",
     "/lib/profiler/autoload/recording.rb",
     "/lib/profiler/autoload/settings.rb",
     "/lib/profiler/middleware/body.rb",

@@ -17,6 +17,7 @@
 mod meta;
 
 use super::sum::Sum;
+use crate::memory::history::History;
 use crate::profile::timeline::Timeline;
 use crate::profile::{Function, Marker, Profile, Requests, SampleType, Stats};
 
@@ -47,13 +48,14 @@ pub fn concat(parts: impl IntoIterator<Item = Profile>) -> Profile {
             return part;
         }
         sum.add(&part, Function::clone);
-        let Profile { sample_types, timeline, markers, requests, meta, stats, .. } = part;
+        let Profile { sample_types, timeline, markers, requests, memory, meta, stats, .. } = part;
         let timeline = timeline.map(|_| Timeline::default()); // the header only says whether there is one
         headers.push(Profile {
             sample_types,
             timeline,
             markers,
             requests,
+            memory,
             meta,
             stats,
             ..Profile::default()
@@ -71,10 +73,13 @@ fn with_headers(sum: Sum, profiles: &[&Profile]) -> Profile {
     markers.sort_unstable();
     let mut requests = Requests::default();
     profiles.iter().for_each(|it| requests.add(&it.requests));
+    let mut memory = History::default();
+    profiles.iter().for_each(|it| memory.add(&it.memory));
     Profile {
         sample_types: SampleType::ALL.into_iter().filter(measured).collect(),
         markers,
         requests,
+        memory,
         meta: meta::meta(profiles),
         stats: profiles.iter().fold(Stats::default(), |sum, it| plus(&sum, &it.stats)),
         ..sum.into_profile()

@@ -73,6 +73,7 @@ impl Sum {
             sample_types: profile.sample_types.clone(),
             markers: profile.markers.clone(),
             requests: profile.requests.clone(),
+            memory: profile.memory.clone(),
             meta: profile.meta.clone(),
             stats: profile.stats,
             ..self.into_profile()

@@ -52,6 +52,8 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         "threads": threads(profile),
         "markers": profile.markers,
         "requests": Vec::<RequestsRow>::from(&profile.requests),
+        "memory": profile.memory.rows(),
+        "ledgers": profile.memory.ledgers().iter().filter_map(|it| serde_json::from_str(it).ok()).collect::<Vec<Value>>(),
         "functions": functions(profile, of),
     });
     let mut out = BufWriter::new(out);

@@ -2,7 +2,7 @@
 //!
 //! Data that pprof cannot express is in fields from 5201 on, which other readers skip. They contain the
 //! format version, how the profile was recorded, the fates of the ticks, class and method names, threads, the
-//! timeline, and counts of requests. `spec/fixtures/profile.proto` describes all of it.
+//! timeline, counts of requests, and the memory over time. `spec/fixtures/profile.proto` describes all of it.
 //!
 //! Reading returns the profile that was written, with two differences. Aggregated samples without weight are
 //! gone, and so is everything that no sample uses. Tables are in the order in which the samples first use
@@ -39,6 +39,8 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
         format_version: VERSION,
         timeline: message.timeline.take(),
         requests: std::mem::take(&mut message.requests),
+        memory: std::mem::take(&mut message.memory),
+        ledger: std::mem::take(&mut message.ledger),
     };
     // The header contains no time and no name, so the same profile results in the same bytes.
     let mut packed = GzBuilder::new().mtime(0).write(out, Compression::default());

@@ -54,6 +54,11 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         None => table::table(profile, of, &options.text, paint),
         Some(label) => groups::table(profile, label, of, &options.text, paint)?,
     });
+    for (place, line) in profile.memory.summary().iter().enumerate() {
+        report.push_str(if place == 0 { "\nMemory: " } else { "  " });
+        report.push_str(line);
+        report.push('\n');
+    }
     Ok(out.write_all(report.as_bytes())?)
 }
 

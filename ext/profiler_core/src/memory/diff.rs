@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::ledger::Ledger;
 use super::text::kind_words;
 use crate::text::clean;
-use crate::text::units::{bytes, count};
+use crate::text::units::{bytes, count, signed_bytes};
 
 /// The rows of each table that are listed.
 const ROWS: usize = 20;
@@ -96,7 +96,7 @@ impl LedgerDiff {
             "RSS {} -> {} ({}) in {:.0} s.\n",
             bytes(self.rss_before),
             bytes(self.rss_after),
-            signed(rss.growth()),
+            signed_bytes(rss.growth()),
             self.seconds
         );
         self.notes.iter().for_each(|it| text.push_str(&format!("Note: {it}\n")));
@@ -106,7 +106,7 @@ impl LedgerDiff {
     }
 }
 
-fn changes(before: Vec<(String, u64, u64)>, after: Vec<(String, u64, u64)>) -> Vec<Change> {
+pub(super) fn changes(before: Vec<(String, u64, u64)>, after: Vec<(String, u64, u64)>) -> Vec<Change> {
     let mut all: BTreeMap<String, Change> = BTreeMap::new();
     for (name, bytes, number) in before {
         let row = all.entry(name.clone()).or_insert(Change { name, ..Change::default() });
@@ -133,18 +133,13 @@ fn write_changes(text: &mut String, title: &str, rows: &[Change], words: impl Fn
         let _ = writeln!(
             text,
             "{:>12} {:>12} {:>12} {:>11}  {}",
-            signed(row.growth()),
+            signed_bytes(row.growth()),
             bytes(row.before),
             bytes(row.after),
             format!("{sign}{}", count(more.unsigned_abs())),
             words(&row.name)
         );
     }
-}
-
-fn signed(growth: i64) -> String {
-    let sign = if growth < 0 { '-' } else { '+' };
-    format!("{sign}{}", bytes(growth.unsigned_abs()))
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ fn all(ledger: &Ledger) -> Vec<Finding> {
         all.extend(free_pages(ledger, snapshot));
         all.extend(fragments(ledger, snapshot));
     }
+    all.extend(jemalloc(ledger));
     all.extend(empty_pages(ledger));
     all.extend(jit(ledger));
     all.extend(swap(ledger));
@@ -120,6 +121,35 @@ fn fragments(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
             "malloc uses them before it asks the system for more, but cannot return them: each page also has a block in use.",
         )
     })
+}
+
+/// Free memory of jemalloc: whole pages, and the rest of pages that also have blocks in use.
+fn jemalloc(ledger: &Ledger) -> Vec<Finding> {
+    let Some(count) = &ledger.jemalloc else { return Vec::new() };
+    let kept = ledger.bytes("jemalloc_free");
+    let mut found = Vec::new();
+    if is_worth_reporting(kept, ledger) {
+        found.push(finding(
+            "jemalloc_free",
+            kept,
+            format!("{} are free pages of jemalloc, which it returns after some seconds", bytes(kept)),
+            "MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0 in the environment of the process returns them \
+             sooner, also if nothing runs.",
+        ));
+    }
+    let fragments = count.active.saturating_sub(count.allocated);
+    if is_worth_reporting(fragments, ledger) {
+        found.push(finding(
+            "jemalloc_fragments",
+            fragments,
+            format!("{} are free in pages of jemalloc that also have blocks in use", bytes(fragments)),
+            format!(
+                "It has {}. With fewer there is less of it: MALLOC_CONF=narenas:2",
+                counted(count.arenas, "arena")
+            ),
+        ));
+    }
+    found
 }
 
 /// Pages of Ruby's heap without a live object.

@@ -58,6 +58,8 @@ pub struct Known<'tables> {
     pub stacks: &'tables [u64],
     /// The size of the transient heap in bytes; 0 if there is none.
     pub transient_bytes: u64,
+    /// Whether malloc is not glibc's, so that no chunk or arena is looked for.
+    pub other_malloc: bool,
 }
 
 /// Passes the parts of all regions to `found`, in the order of their addresses.
@@ -128,14 +130,16 @@ fn part_at<S: Source>(
     if memory.state(at) == ABSENT || region.kind == RegionKind::Data {
         return None;
     }
-    let heap = (at % HEAP_SPAN == 0).then(|| heap_at(memory, at, region.end)).flatten();
+    let heap =
+        (at % HEAP_SPAN == 0 && !known.other_malloc).then(|| heap_at(memory, at, region.end)).flatten();
     if let Some(heap) = heap {
         return Some((PartKind::Heap(heap), heap.end));
     }
     if let Some(end) = stack_end(memory, known.stacks, region, at) {
         return Some((PartKind::ThreadStack, end));
     }
-    mapped_at(memory, at, region.end).map(|bytes| (PartKind::Block, at + bytes))
+    let block = if known.other_malloc { None } else { mapped_at(memory, at, region.end) };
+    block.map(|bytes| (PartKind::Block, at + bytes))
 }
 
 /// Returns the end of the thread's stack that contains the page at `at`. Below each stack is a guard or the

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::holders::Why;
 use super::report::{Kind, Kinds, OwnerSum, Report, Sum, FILE, KINDS, OTHERS, STACKS, UNNAMED};
-use super::rows::{ArenaRow, FileRow, Finding, HintRow, KindRow, MallocCount, OwnerRow, SizeRow};
+use super::rows::{
+    ArenaRow, FileRow, Finding, HintRow, JemallocCount, KindRow, MallocCount, OwnerRow, SizeRow,
+};
 use super::slots::{type_name, Slot, INTERNAL};
 use super::smaps::{MappingSize, Smaps};
 use super::why_report::WhyReport;
@@ -43,6 +45,12 @@ pub(super) const KIND_NAMES: [(Kind, &str, &str); KINDS - 1] = [
 
 /// The key and the words of files, of which a snapshot knows nothing.
 pub(super) const FILES: (&str, &str) = ("files", "code and files");
+/// The keys and the words of what jemalloc says about its part of the memory that has no other name.
+pub(super) const JEMALLOC: [(&str, &str); 3] = [
+    ("jemalloc_blocks", "jemalloc: pages with blocks in use"),
+    ("jemalloc_free", "jemalloc: free pages, which it keeps for a while"),
+    ("jemalloc_data", "jemalloc: its own data"),
+];
 /// The key and the words of shared memory.
 pub(super) const SHARED: (&str, &str) = ("shared", "shared memory");
 
@@ -97,6 +105,9 @@ pub struct Ledger {
     pub files: Vec<FileRow>,
     /// Malloc's own counts. `None` if it is not glibc's.
     pub malloc: Option<MallocCount>,
+    /// The counts of jemalloc. `None` if malloc is another one.
+    #[serde(default)]
+    pub jemalloc: Option<JemallocCount>,
     /// The result of a snapshot. `None` if there was none.
     pub snapshot: Option<Snapshot>,
     /// Notes for the reader.
@@ -144,6 +155,22 @@ impl Ledger {
         for (kind, key, _) in KIND_NAMES {
             self.add(key, kinds.get(kind as usize).copied().unwrap_or_default());
         }
+    }
+
+    /// Adds what jemalloc says: its pages are a part of what has no name.
+    pub fn add_jemalloc(&mut self, count: JemallocCount) {
+        self.jemalloc = Some(count);
+        let mut left = self.bytes("unnamed");
+        let kept = count.resident.saturating_sub(count.active + count.metadata);
+        for ((key, _), said) in JEMALLOC.into_iter().zip([count.active, kept, count.metadata]) {
+            let bytes = said.min(left);
+            left -= bytes;
+            self.add(key, Sum { bytes, count: 0 });
+        }
+        self.kinds.iter_mut().filter(|row| row.kind == "unnamed").for_each(|row| row.bytes = left);
+        self.notes.push(
+            "malloc is jemalloc: what is in its pages is known only as far as it tells, and owners cannot be found".into(),
+        );
     }
 
     /// Adds what a snapshot found. `name` returns the name of a class by its address.

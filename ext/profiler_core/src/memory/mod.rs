@@ -41,6 +41,7 @@ pub mod why_report;
 
 pub mod diff;
 mod findings;
+pub mod history;
 pub mod holders;
 pub mod ledger;
 pub mod rows;

@@ -13,6 +13,24 @@ pub struct MallocCount {
     pub mapped: u64,
 }
 
+/// The counts of jemalloc itself (`mallctl`), in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JemallocCount {
+    /// Blocks in use.
+    pub allocated: u64,
+    /// Pages with blocks in use.
+    pub active: u64,
+    /// Data of jemalloc itself.
+    pub metadata: u64,
+    /// Resident pages, at most: active ones, its own data, and free ones that it keeps for some seconds.
+    pub resident: u64,
+    /// Address space that it keeps without memory.
+    pub retained: u64,
+    /// The number of arenas.
+    pub arenas: u64,
+}
+
 /// Resident memory of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindRow {
@@ -43,6 +61,18 @@ pub struct OwnerRow {
     pub behind: u64,
     /// Resident bytes of these chunks.
     pub behind_bytes: u64,
+}
+
+/// The live objects of a class, estimated from slots of Ruby's heap that are chosen at regular distances.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClassRow {
+    /// The name of the class, or of the type of the VM's own objects.
+    pub name: String,
+    /// The number of objects.
+    pub objects: u64,
+    /// The bytes of their slots, without what is in malloc.
+    pub bytes: u64,
 }
 
 /// A file, and the resident memory that its mappings take.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::ledger::{Ledger, Snapshot, FILES, KIND_NAMES, SHARED};
+use super::ledger::{Ledger, Snapshot, FILES, JEMALLOC, KIND_NAMES, SHARED};
 use super::rows::{MallocCount, OwnerRow};
 use crate::text::clean;
 use crate::text::units::{bytes, count, counted, duration, percent};
@@ -14,7 +14,7 @@ const FILE_ROWS: usize = 5;
 
 /// Returns the words for the key of a kind.
 pub(super) fn kind_words(key: &str) -> &str {
-    let known = KIND_NAMES.iter().map(|it| (it.1, it.2)).chain([FILES, SHARED]);
+    let known = KIND_NAMES.iter().map(|it| (it.1, it.2)).chain([FILES, SHARED]).chain(JEMALLOC);
     known.into_iter().find(|it| it.0 == key).map_or(key, |it| it.1)
 }
 
@@ -88,6 +88,17 @@ impl Ledger {
                 );
             }
             (None, _) => {}
+        }
+        if let Some(count) = &self.jemalloc {
+            let _ = writeln!(
+                text,
+                "jemalloc says that it has {} in use in {} of pages, {} resident at most, {} without memory, in {} arenas.",
+                bytes(count.allocated),
+                bytes(count.active),
+                bytes(count.resident),
+                bytes(count.retained),
+                count.arenas
+            );
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::mem::size_of;
 
+use crate::memory::history::{History, MemoryRow};
+use crate::memory::rows::ClassRow;
 use crate::profile::{Function, LabelSet, Marker, Merged, Note, Profile, Requests, Sample, Tally, Thread};
 
 /// The bytes that a value owns on the heap, without the value itself.
@@ -59,6 +61,26 @@ impl Owned for Requests {
     }
 }
 
+impl Owned for ClassRow {
+    fn owned(&self) -> usize {
+        self.name.owned()
+    }
+}
+
+impl Owned for MemoryRow {
+    fn owned(&self) -> usize {
+        let kinds: usize = self.kinds.keys().map(|kind| size_of::<(String, u64)>() + kind.owned()).sum();
+        kinds + self.classes.owned()
+    }
+}
+
+impl Owned for History {
+    fn owned(&self) -> usize {
+        let rows: usize = self.rows().iter().map(|row| size_of::<MemoryRow>() + row.owned()).sum();
+        rows + self.ledgers().iter().map(|it| size_of::<String>() + it.owned()).sum::<usize>()
+    }
+}
+
 impl<T: Owned> Owned for Vec<T> {
     fn owned(&self) -> usize {
         self.capacity() * size_of::<T>() + self.iter().map(Owned::owned).sum::<usize>()
@@ -82,6 +104,7 @@ impl Profile {
             + self.samples.owned()
             + self.markers.owned()
             + self.requests.owned()
+            + self.memory.owned()
             + self.timeline.as_ref().map_or(0, |it| it.bytes())
             + meta.modes.owned()
             + meta.notes.owned()

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::ids::{FrameId, FunctionId, Id, RowId, StackId};
+use crate::memory::history::History;
 use crate::record::frame::Synthetic;
 use crate::record::State;
 
@@ -49,6 +50,8 @@ pub struct Profile {
     pub markers: Vec<Marker>,
     /// The requests and jobs that ended meanwhile, by their labels, if they were counted.
     pub requests: Requests,
+    /// The memory of the process over time, if it was kept.
+    pub memory: History,
     /// The timeline of the rows, if one was kept.
     pub timeline: Option<Timeline>,
     /// The header.

@@ -44,6 +44,13 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
+/// Formats a difference of bytes: `+45.1 MiB`, `-512 B`.
+#[must_use]
+pub fn signed_bytes(growth: i64) -> String {
+    let sign = if growth < 0 { '-' } else { '+' };
+    format!("{sign}{}", bytes(growth.unsigned_abs()))
+}
+
 /// Formats a number with commas: `1,234,567`.
 #[must_use]
 pub fn count(number: u64) -> String {

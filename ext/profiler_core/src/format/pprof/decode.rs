@@ -7,6 +7,8 @@ use super::timeline;
 use crate::error::Error;
 use crate::format::input::{AtMost, Budget, MAX_FRAMES};
 use crate::ids::{FrameId, FunctionId, Id, Interner, StackId};
+use crate::memory::history::{History, MemoryRow};
+use crate::memory::ledger::Ledger;
 use crate::profile::{Frame, Function, Node, Profile, RequestsRow, Sample, SampleType, Thread, Weights};
 use crate::record::State;
 
@@ -19,6 +21,9 @@ const MAX_MARKERS: usize = 2_000_000;
 /// The maximum number of label sets whose requests are counted. A session has four thousand, and profiles can
 /// be merged.
 const MAX_REQUESTS: usize = 1_000_000;
+
+/// The maximum number of rows of memory. A profile keeps fewer.
+const MAX_MEMORY_ROWS: usize = 100_000;
 
 /// Decodes a message of `bytes`.
 pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile, Error> {
@@ -43,6 +48,7 @@ pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile
         samples,
         markers: list::<_, MAX_MARKERS>(&message.markers)?,
         requests: list::<RequestsRow, MAX_REQUESTS>(&message.requests)?.into_iter().collect(),
+        memory: History::new(list::<MemoryRow, MAX_MEMORY_ROWS>(&message.memory)?, ledgers(&message)?),
         meta: json(&message.meta)?,
         stats: json(&message.stats)?,
         timeline: None,
@@ -50,6 +56,12 @@ pub(super) fn decode(message: messages::Profile, bytes: usize) -> Result<Profile
     let timeline = message.timeline.as_ref().map(|it| timeline::decode(it, &profile));
     profile.timeline = timeline.transpose()?;
     Ok(profile)
+}
+
+/// Returns the ledgers, each of which can be read.
+fn ledgers(message: &messages::Profile) -> Result<Vec<String>, Error> {
+    let read = |text: &String| Ledger::parse(text).map(|_| text.clone()).map_err(Error::malformed);
+    message.ledger.iter().map(read).collect()
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {

@@ -61,6 +61,10 @@ impl<'profile> Encoder<'profile> {
             let rows = Vec::<RequestsRow>::from(&profile.requests);
             message.requests = serde_json::to_string(&rows).map_err(std::io::Error::from)?;
         }
+        if !profile.memory.rows().is_empty() {
+            message.memory = serde_json::to_string(profile.memory.rows()).map_err(std::io::Error::from)?;
+        }
+        message.ledger = profile.memory.ledgers().to_vec();
         message.stats = serde_json::to_string(&profile.stats).map_err(std::io::Error::from)?;
         Ok(())
     }

@@ -70,9 +70,16 @@ pub(crate) struct Profile {
     /// The [`crate::profile::Requests`] as JSON; empty if there are none. Written in [`Front`] as well.
     #[prost(string, tag = "5210")]
     pub(crate) requests: String,
+    /// The [`crate::memory::history::MemoryRow`]s as JSON; empty if there are none. Written in [`Front`] as
+    /// well.
+    #[prost(string, tag = "5211")]
+    pub(crate) memory: String,
+    /// The [`crate::memory::ledger::Ledger`]s, each as JSON. Written in [`Front`] as well.
+    #[prost(string, repeated, tag = "5212")]
+    pub(crate) ledger: Vec<String>,
 }
 
-/// The front of the file: the version once more, the timeline, and the requests. With the version here, a
+/// The front of the file: the version once more, the timeline, the requests, and the memory. With the version here, a
 /// file that was cut is not mistaken for another program's. With the others here, the rest still ends with
 /// `sample_thread`.
 #[derive(Clone, PartialEq, Message)]
@@ -83,6 +90,10 @@ pub(crate) struct Front {
     pub(crate) timeline: Option<Timeline>,
     #[prost(string, tag = "5210")]
     pub(crate) requests: String,
+    #[prost(string, tag = "5211")]
+    pub(crate) memory: String,
+    #[prost(string, repeated, tag = "5212")]
+    pub(crate) ledger: Vec<String>,
 }
 
 /// The [`crate::profile::timeline::Timeline`] in columns, each with a number for every event.
