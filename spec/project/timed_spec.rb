@@ -24,6 +24,11 @@ RSpec.describe Timed do
     expect(result.out.lines.last(4).map(&:strip)).to match(["timed: 3 measured again (at most 10 may be)", *[/\AAn example fails once \d\z/] * 3])
   end
 
+  it "retries with what let makes anew, as the files of the first run are gone" do
+    result = run_spec("let(:turn) { @turns += 1 }\nit('passes', :timed) { expect(turn).to eq(2) }")
+    expect(result.code).to eq(0), result.out
+  end
+
   it "fails a run with more than ten such examples" do
     result = run_spec(Array.new(11) { |number| flaky(number) }.join)
     expect(result.code).to eq(1), result.out

@@ -55,11 +55,12 @@ module Timed
     end
   end
 
-  # Removes the files of the first run.
+  # Removes the files of the first run, and what +let+ made for it.
   module StartingOver
     def start_over
       box = (self.box if respond_to?(:box))
       Dir.each_child(box) { |name| FileUtils.remove_entry(File.join(box, name)) } if box
+      __init_memoized
     end
   end
 end
