@@ -90,6 +90,8 @@ module Profiler
     # @param fibers [Boolean] label samples with their +fiber+, a number in the order in which fibers first ran
     # @param spans [Boolean] label samples with the +trace_id+ and +span_id+ of OpenTelemetry, where they were taken in a sampled span,
     #   and with its +root_span_id+ if the process entered the trace with another one; 10,000 spans are kept apart
+    # @param owners [Boolean] with +:native+, label live memory with its +owner+, as {Profiler.memory} finds it: the process is copied
+    #   at the end, and by {Session#snapshot} and {Session#rotate}
     # @param trim_path [Boolean, String, Array<String>] shorten paths, see {Profile#trim_path}; true: below the working
     #   directory
     # @param name [String, Symbol, nil] the title of the profile, kept in its metadata as +name+

@@ -21,6 +21,7 @@ module Profiler
       MAX_OVERHEAD = "PROFILER_MAX_OVERHEAD" # share of the CPU time
       EVERY = "PROFILER_EVERY"         # objects, of which one is sampled
       EVERY_BYTES = "PROFILER_EVERY_BYTES" # of them, of which one object is sampled
+      OWNERS = "PROFILER_OWNERS"     # as QUIET: memory from malloc has its owners
       OUT = "PROFILER_OUT"             # files, one a line
       FORMAT = "PROFILER_FORMAT"       # of all these files, where their extensions do not say it
       ENGINE = "PROFILER_ENGINE"
@@ -48,8 +49,8 @@ module Profiler
       OWNER = "PROFILER_OWNER_PID"
       EXECS = "PROFILER_EXECS"
 
-      NAMES = [MODE, INTERVAL, FREQUENCY, MAX_OVERHEAD, EVERY, EVERY_BYTES, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION, SIGNAL,
-               START_PAUSED, MEMORY, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, CONTROL, DUMP_SIGNAL, QUIET, CLAIMS, OWNER,
+      NAMES = [MODE, INTERVAL, FREQUENCY, MAX_OVERHEAD, EVERY, EVERY_BYTES, OWNERS, OUT, FORMAT, ENGINE, DEPTH, TRIM_PATH, TIMELINE, FIBERS, LABELS, DURATION,
+               SIGNAL, START_PAUSED, MEMORY, CONTINUOUS, TO, PERIOD, KEEP, FLIGHT, FLIGHT_OUT, MINUTES, CONTROL, DUMP_SIGNAL, QUIET, CLAIMS, OWNER,
                EXECS].freeze
 
       # Variables with paths, which are bytes.
@@ -142,7 +143,7 @@ module Profiler
         {
           mode: mode, interval: number(value(INTERVAL)), frequency: number(value(FREQUENCY)), max_overhead: float(MAX_OVERHEAD), every: number(value(EVERY)),
           every_bytes: number(value(EVERY_BYTES)), depth: number(value(DEPTH)), engine: value(ENGINE) && value(ENGINE).to_sym, static_labels: labels,
-          trim_path: trim_path, timeline: flag?(TIMELINE) || page? || nil, fibers: flag?(FIBERS) || nil
+          trim_path: trim_path, timeline: flag?(TIMELINE) || page? || nil, fibers: flag?(FIBERS) || nil, owners: flag?(OWNERS) || nil
         }.compact
       end
 

@@ -57,6 +57,7 @@ module Profiler
       # @param default [String, nil] when there is a timeline without its option
       def detail_options(parser, default = nil)
         parser.on("--fibers", "label each sample with the number of its fiber") { @env[Settings::FIBERS] = "1" }
+        parser.on("--owners", "in mode native, label memory with its owner") { @env[Settings::OWNERS] = "1" }
         parser.on("--timeline", "keep the last million timeline events, about 10 bytes each#{" (#{default})" if default}") { @env[Settings::TIMELINE] = "1" }
       end
 

@@ -13,7 +13,7 @@ module Profiler
       SYMBOLS = %i[mode engine threads gc].freeze
       # Options that a request may have. Others take objects of this process.
       OPTIONS = %i[mode interval frequency max_overhead every every_bytes threads labels static_labels depth engine gc ignore_gc timeline fibers spans
-                   trim_path name metadata].freeze
+                   owners trim_path name metadata].freeze
       private_constant :MAX_SESSIONS, :SYMBOLS, :OPTIONS
 
       # Returns the head of a response that reports an error.

@@ -41,7 +41,7 @@ pub(crate) mod redirected;
 
 /// The number of live blocks for which there is space, some 2 GiB if one of 64 KiB is sampled: a fuller table
 /// refuses more and more of them.
-const SLOTS: usize = 1 << 17;
+pub(crate) const SLOTS: usize = 1 << 17;
 
 /// The number of samples for each one that is timed, on behalf of all of them.
 const TIMED: u64 = 32;
@@ -56,7 +56,12 @@ static LOST: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 /// Returns the sampled blocks that are live, and how many did not fit into the table.
 pub(crate) fn live_blocks() -> (Vec<LiveObject>, u64) {
-    (BLOCKS.live().collect(), BLOCKS.refused())
+    (BLOCKS.live().map(|(_, block)| block).collect(), BLOCKS.refused())
+}
+
+/// Iterates over the sampled blocks that are live, with their addresses. Does not allocate.
+pub(crate) fn live_addresses() -> impl Iterator<Item = (u64, LiveObject)> {
+    BLOCKS.live()
 }
 
 /// Sends the weight of samples that found no space in the ring, without a stack. The caller has the GVL, and
@@ -105,7 +110,7 @@ fn sample(address: usize, size: usize, caller: usize) {
     if state.is_some() || !threads::own::has(native_thread::native_id()) {
         let (objects, bytes) = byte_sampler::weight(size as u64, mean, bits);
         let object = BLOCKS.insert(address as u64, objects, bytes, begun_ns);
-        let class = Class::library(hub.libraries.at(caller as u64));
+        let class = Class::library(hub.blocks.libraries.at(caller as u64));
         let kind = Kind::Malloc(Allocation { class, samples: 1, objects, bytes, object });
         if !record(hub, state, kind, begun_ns) {
             object.into_iter().for_each(|it| BLOCKS.note_unrecorded(it));

@@ -12,10 +12,12 @@ use profiler_core::memory::layout::Part;
 use profiler_core::memory::mapping::Mapping;
 use profiler_core::memory::pages::Memory;
 use profiler_core::memory::report::Report;
+use profiler_core::memory::sampled::OwnedBlocks;
 use profiler_core::memory::why::{self, Question};
 use profiler_core::memory::why_report::WhyReport;
 
 use super::facts::Facts;
+use crate::capture::malloc;
 use crate::sys::mapped_table::MappedTable;
 use crate::sys::own_memory::{prefer_to_kill_this, CopiedMemory, OwnFile, OwnRegions};
 use crate::vm::heap::Sizes;
@@ -32,7 +34,12 @@ pub(super) struct CensusRequest<'facts> {
     pub(super) report: *mut Report,
     /// Why objects are alive, with where the original sees the answer too.
     pub(super) question: Option<(Question<'facts>, *mut WhyReport)>,
+    /// Where the original sees the owners of sampled blocks, if they are wanted.
+    pub(super) blocks: Option<*mut SampledBlocks>,
 }
+
+/// The sampled blocks with their owners.
+pub(super) type SampledBlocks = OwnedBlocks<{ malloc::SLOTS }>;
 
 /// Tables that are mappings.
 struct MappedTables;
@@ -73,7 +80,10 @@ pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) 
     let shared_report = (request.report as u64, request.report as u64 + size_of::<Report>() as u64);
     let answer = request.question.map_or(0, |(_, answer)| answer as u64);
     let shared_answer = (answer, if answer == 0 { 0 } else { answer + size_of::<WhyReport>() as u64 });
-    let ranges = [own.text.range(), bodies, pages, classes, stacks, shared_report, shared_answer];
+    let shared_blocks =
+        request.blocks.map_or((0, 0), |it| (it as u64, it as u64 + size_of::<SampledBlocks>() as u64));
+    let ranges =
+        [own.text.range(), bodies, pages, classes, stacks, shared_report, shared_answer, shared_blocks];
     let memory = Memory::new(own.regions.rows(), own.states.rows(), CopiedMemory);
     let facts = CensusInput {
         known: request.facts.known(&request.sizes, &ranges),
@@ -94,11 +104,15 @@ pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) 
         queue: &mut queue,
     };
     let is_whole = census::take(&memory, &facts, tables, report);
+    let index = Index::new(chunks.rows(), spans.rows(), firsts.rows());
+    if let Some(blocks) = request.blocks.filter(|_| is_whole) {
+        // SAFETY: the caller promises that nobody else uses it; it is mapped, and zeros are a valid list.
+        unsafe { &mut *blocks }.fill(&index, owners.rows(), malloc::live_addresses());
+    }
     let Some((question, answer)) = request.question.filter(|_| is_whole) else { return };
     // SAFETY: the caller promises that nobody else uses the report; it is mapped, and zeros are a valid one.
     // This is a copy, made outside of a GC with the GVL held and everything swept.
     let (answer, mut vm) = unsafe { (&mut *answer, Marks::new()) };
-    let index = Index::new(chunks.rows(), spans.rows(), firsts.rows());
     // The report says whether it is whole.
     let _ = why::explain::<MappedTables, _>(&memory, &facts, index, question, &mut vm, answer);
 }

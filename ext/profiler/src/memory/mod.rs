@@ -24,6 +24,7 @@ mod headroom;
 mod holders;
 mod jemalloc;
 mod live;
+mod owned_blocks;
 mod pause;
 mod row;
 mod snapshot;
@@ -32,16 +33,19 @@ use std::time::Duration;
 
 use magnus::{Error, RArray, Ruby};
 use profiler_core::memory::ledger::Ledger;
+use profiler_core::memory::smaps::Smaps;
+use profiler_core::memory::why::Question;
 use profiler_core::text::units::counted;
 
 use crate::vm;
-use crate::vm::exceptions::error;
+use crate::vm::heap::Sizes;
 use crate::vm::without_gvl::without_gvl;
 use facts::Facts;
 pub(crate) use holders::Wanted;
 use live::{new_ledger, smaps, with_pages};
+pub(crate) use owned_blocks::owned_blocks;
 pub(crate) use row::row;
-use snapshot::Finished;
+use snapshot::{Finished, NoSnapshot, Purpose};
 
 /// The number of copies that are made if other threads change malloc's arenas at that instant.
 const COPIES: u32 = 4;
@@ -82,36 +86,16 @@ pub(crate) fn ledger_with_owners(
     limits: Limits,
     wanted: Option<&Wanted>,
 ) -> Result<(Ledger, Option<RArray>), Error> {
-    if let Some(why) = allocator::refusal() {
-        return Err(error(ruby, "Unsupported", format!("no owners can be found: {why}")));
-    }
-    if vm::process::has_ractors(ruby)? {
-        let why = "no owners can be found while other Ractors run: they could be changing objects";
-        return Err(error(ruby, "Unsupported", why));
-    }
     let sizes = vm::heap::sizes(ruby)?;
-    let smaps = without_gvl(ruby, |_| smaps())?.map_err(|why| error(ruby, "Error", why))?;
-    let refusal = pause::refusal_of_pagemap()
-        .or_else(|| (!limits.force).then(|| headroom::refusal(smaps.rss)).flatten())
-        .or_else(|| limits.max_pause.and_then(|limit| pause::refusal(limit, pause::slots(ruby), smaps.rss)));
-    if let Some(why) = refusal {
-        return Err(error(ruby, "Unsupported", why));
-    }
-    let (mut gc_ns, mut fork_ns, mut copies) = (0, 0, 0);
-    let found = loop {
-        let found = snapshot::take(ruby, &sizes, wanted.map(Wanted::question), limits.max_pause, smaps.rss)?;
-        (gc_ns, fork_ns, copies) = (gc_ns + found.gc_ns, fork_ns + found.fork_ns, copies + 1);
-        if found.not_walked() as f64 <= smaps.rss as f64 * MAX_UNWALKED_SHARE || copies == COPIES {
-            break found;
-        }
-    };
+    let found = copied(ruby, &sizes, limits, wanted.map(Wanted::question), false);
+    let (found, smaps) = found.map_err(|why| why.exception(ruby))?;
     let mut ledger = new_ledger(ruby, program, &smaps);
     if let Some(sums) = &found.sums {
         ledger.set_sums(sums);
     }
     add_owners(&mut ledger, &found);
     if let Some(snapshot) = &mut ledger.snapshot {
-        (snapshot.gc_ns, snapshot.fork_ns, snapshot.copy_ns) = (gc_ns, fork_ns, found.copy_ns);
+        (snapshot.gc_ns, snapshot.fork_ns, snapshot.copy_ns) = (found.gc_ns, found.fork_ns, found.copy_ns);
     }
     if ledger.swapped > 0 {
         ledger.notes.push("memory in swap is not among the rows".into());
@@ -125,6 +109,42 @@ pub(crate) fn ledger_with_owners(
         _ => None,
     };
     Ok((ledger, objects))
+}
+
+/// Returns what a copy of the process found. If other threads changed malloc's arenas at that instant, another
+/// copy is made. The times of all copies are summed.
+fn copied(
+    ruby: &Ruby,
+    sizes: &Sizes,
+    limits: Limits,
+    question: Option<Question<'_>>,
+    blocks: bool,
+) -> Result<(Finished, Smaps), NoSnapshot> {
+    let refused = |why: String| NoSnapshot::Refused("Unsupported", why);
+    if let Some(why) = allocator::refusal() {
+        return Err(refused(format!("no owners can be found: {why}")));
+    }
+    if vm::process::has_ractors(ruby)? {
+        let why = "no owners can be found while other Ractors run: they could be changing objects";
+        return Err(refused(why.into()));
+    }
+    let smaps = without_gvl(ruby, |_| smaps())?.map_err(|why| NoSnapshot::Refused("Error", why))?;
+    let refusal = pause::refusal_of_pagemap()
+        .or_else(|| (!limits.force).then(|| headroom::refusal(smaps.rss)).flatten())
+        .or_else(|| limits.max_pause.and_then(|limit| pause::refusal(limit, pause::slots(ruby), smaps.rss)));
+    if let Some(why) = refusal {
+        return Err(refused(why));
+    }
+    let purpose = Purpose { question, blocks, max_pause: limits.max_pause, rss: smaps.rss };
+    let (mut gc_ns, mut fork_ns, mut copies) = (0, 0, 0);
+    loop {
+        let mut found = snapshot::take(ruby, sizes, purpose)?;
+        (gc_ns, fork_ns, copies) = (gc_ns + found.gc_ns, fork_ns + found.fork_ns, copies + 1);
+        if found.not_walked() as f64 <= smaps.rss as f64 * MAX_UNWALKED_SHARE || copies == COPIES {
+            (found.gc_ns, found.fork_ns) = (gc_ns, fork_ns);
+            return Ok((found, smaps));
+        }
+    }
 }
 
 fn add_owners(ledger: &mut Ledger, found: &Finished) {

@@ -7,10 +7,12 @@ use magnus::{Error, Ruby};
 use profiler_core::memory::index::Table;
 use profiler_core::memory::report::{Kind, Report, DONE};
 use profiler_core::memory::rows::MallocCount;
+use profiler_core::memory::sampled::OwnedBlock;
 use profiler_core::memory::smaps::{MappingSize, Smaps};
 use profiler_core::memory::why::Question;
 use profiler_core::memory::why_report::WhyReport;
 
+use super::copy::SampledBlocks;
 use super::facts::Facts;
 use super::{allocator, copy, pause};
 use crate::naming;
@@ -32,6 +34,7 @@ const CLASSES: usize = 16_384;
 pub(super) struct Finished {
     page: Page<Report>,
     why: Option<Page<WhyReport>>,
+    blocks: Option<Page<SampledBlocks>>,
     facts: Facts,
     /// Keeps the classes alive and in place.
     _classes: Pinned,
@@ -39,7 +42,7 @@ pub(super) struct Finished {
     pub(super) sums: Option<MappingSize>,
     /// Malloc's own counts at the instant of the copy.
     pub(super) malloc: Option<MallocCount>,
-    /// True if the free chunks that threads keep are marked.
+    /// Whether the free chunks that threads keep are marked.
     pub(super) knows_kept_chunks: bool,
     pub(super) gc_ns: u64,
     pub(super) fork_ns: u64,
@@ -59,6 +62,12 @@ impl Finished {
         self.why.as_ref().map(|page| unsafe { &*page.as_ptr() })
     }
 
+    /// Returns the sampled blocks with their owners, if these were wanted.
+    pub(super) fn blocks(&self) -> &[OwnedBlock] {
+        // SAFETY: the copy has ended, so nobody writes to the page.
+        self.blocks.as_ref().map_or(&[], |page| unsafe { &*page.as_ptr() }.rows())
+    }
+
     /// Returns the bytes of malloc's arenas that could not be walked.
     pub(super) fn not_walked(&self) -> u64 {
         self.report().kinds.get(Kind::Broken as usize).map_or(0, |sum| sum.bytes)
@@ -74,113 +83,168 @@ impl Finished {
     }
 }
 
-/// Takes a snapshot and waits for what the copy finds, and for the answer to a question.
-///
-/// # Errors
-/// Exceptions that other threads deliver during the call. `Profiler::Error` with the reason.
-pub(super) fn take(
-    ruby: &Ruby,
-    sizes: &Sizes,
-    question: Option<Question<'_>>,
-    max_pause: Option<Duration>,
-    rss: u64,
-) -> Result<Finished, Error> {
+/// What a snapshot is taken for.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Purpose<'wanted> {
+    /// Why objects are alive.
+    pub(super) question: Option<Question<'wanted>>,
+    /// Whether the owners of sampled blocks are wanted.
+    pub(super) blocks: bool,
+    /// The longest time for which the process may stand still. `None` for any.
+    pub(super) max_pause: Option<Duration>,
+    /// Resident bytes of the process.
+    pub(super) rss: u64,
+}
+
+/// Why there is no snapshot.
+pub(crate) enum NoSnapshot {
+    /// The name of the exception, and the reason.
+    Refused(&'static str, String),
+    /// An exception that another thread delivered.
+    Arrived(Error),
+}
+
+impl From<Error> for NoSnapshot {
+    fn from(arrived: Error) -> Self {
+        Self::Arrived(arrived)
+    }
+}
+
+impl NoSnapshot {
+    /// Returns the exception for the caller.
+    pub(super) fn exception(self, ruby: &Ruby) -> Error {
+        match self {
+            Self::Refused(name, why) => error(ruby, name, why),
+            Self::Arrived(arrived) => arrived,
+        }
+    }
+}
+
+/// Takes a snapshot and waits for what the copy finds.
+pub(super) fn take(ruby: &Ruby, sizes: &Sizes, purpose: Purpose<'_>) -> Result<Finished, NoSnapshot> {
     ensure_stack(ruby)?;
-    let refused = |why: String| error(ruby, "Error", format!("no owners were found: {why}"));
+    let refused = |why: &str| NoSnapshot::Refused("Error", format!("no owners were found: {why}"));
+    let no_memory = |why: std::io::Error| refused(&format!("no memory for the report: {why}"));
     // SAFETY: zeros are an empty report.
-    let page = unsafe { Page::<Report>::new() }
-        .map_err(|why| refused(format!("no memory for the report: {why}")))?;
+    let page = unsafe { Page::<Report>::new() }.map_err(no_memory)?;
     // SAFETY: zeros are an empty report.
-    let why = question
-        .map(|_| unsafe { Page::<WhyReport>::new() })
-        .transpose()
-        .map_err(|why| refused(format!("no memory for the report: {why}")))?;
+    let why = purpose.question.map(|_| unsafe { Page::<WhyReport>::new() }).transpose().map_err(no_memory)?;
+    // SAFETY: zeros are an empty list.
+    let blocks = purpose.blocks.then(|| unsafe { Page::<SampledBlocks>::new() });
+    let blocks = blocks.transpose().map_err(no_memory)?;
     let tcache_key = allocator::tcache_key();
     let mut facts = Facts::new();
     // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
     let mut classes = unsafe { Pinned::with_capacity_for(CLASSES) };
+    let mut listed = None;
     for _ in 0..COLLECTIONS {
-        let begun = Instant::now();
-        // From here to the copy, in one hold of the GVL, no object is allocated.
-        // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
-        let is_clean = unsafe { heap::collect() };
-        let gc_ns = begun.elapsed().as_nanos() as u64;
-        if !is_clean {
-            continue;
+        listed = list(sizes, &mut facts, &mut classes, &purpose)?;
+        if listed.is_some() {
+            break;
         }
-        if let Some(why) = max_pause.and_then(|limit| pause::refusal_after_gc(limit, gc_ns, rss)) {
-            return Err(error(ruby, "Unsupported", why));
-        }
-        let begun = Instant::now();
-        // SAFETY: a `Ruby` proves that the GVL is held, and the collection above has swept everything.
-        let collections = unsafe {
-            let collections = heap::collections();
-            facts.list_pages(sizes);
-            facts.list_classes();
-            collections
-        };
-        classes.clear();
-        let mut all = facts.classes.rows().iter().filter(|(class, real)| class == real);
-        if !all.all(|(class, _)| classes.push(*class)) {
-            // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
-            classes = unsafe { Pinned::with_capacity_for(facts.classes.count() * 2) };
-            continue;
-        }
-        facts.list_stacks();
-        facts.stacks.push(std::ptr::from_ref(&begun) as u64); // of this thread: what is above is the callers'
-        let malloc = allocator::count();
-        let sums = read_to_string("/proc/self/smaps_rollup").ok().and_then(|text| Smaps::parse_sums(&text));
-        // SAFETY: a `Ruby` proves that the GVL is held; the call reads a number.
-        if unsafe { heap::collections() } != collections {
-            continue;
-        }
-        let request = copy::CensusRequest {
-            facts: &facts,
-            sizes: *sizes,
-            tcache_key,
-            report: page.as_ptr(),
-            question: question.zip(why.as_ref().map(Page::as_ptr)),
-        };
-        // SAFETY: `open` and `take` neither allocate, lock nor panic; this process does not touch the report
-        // before the copy has ended.
-        let running = unsafe { snapshot::begin(copy::open, |pagemap| copy::take(request, pagemap)) };
-        let running = running.ok_or_else(|| refused("the system refuses a copy of the process".into()))?;
-        let fork_ns = begun.elapsed().as_nanos() as u64;
-        let copy_ns = wait(ruby, running)?;
-        let knows_kept_chunks = tcache_key != 0;
-        let found = Finished {
-            page,
-            why,
-            facts,
-            _classes: classes,
-            sums,
-            malloc,
-            knows_kept_chunks,
-            gc_ns,
-            fork_ns,
-            copy_ns,
-        };
-        return match found.report().stage {
-            DONE if found.why().is_some_and(|why| why.is_whole == 0) => Err(refused(format!(
-                "the copy of the process ended while it followed the references of objects: it took longer than {} s, had no memory, or a mark \
-                 function of a C extension failed in it",
-                PATIENCE.as_secs()
-            ))),
-            DONE => Ok(found),
-            stage => Err(refused(format!(
-                "the copy of the process ended in step {stage}: it took longer than {} s, had no memory, or /proc/self/pagemap cannot be \
-                 read",
-                PATIENCE.as_secs()
-            ))),
-        };
     }
-    Err(refused("another thread collected garbage before each attempt to copy the process".into()))
+    let listed = listed
+        .ok_or_else(|| refused("another thread collected garbage before each attempt to copy the process"))?;
+    facts.stacks.push(std::ptr::from_ref(&listed) as u64); // of this thread: what is above is the callers'
+    let request = copy::CensusRequest {
+        facts: &facts,
+        sizes: *sizes,
+        tcache_key,
+        report: page.as_ptr(),
+        question: purpose.question.zip(why.as_ref().map(Page::as_ptr)),
+        blocks: blocks.as_ref().map(Page::as_ptr),
+    };
+    // SAFETY: `open` and `take` neither allocate, lock nor panic; this process does not touch the report
+    // before the copy has ended.
+    let running = unsafe { snapshot::begin(copy::open, |pagemap| copy::take(request, pagemap)) };
+    let running = running.ok_or_else(|| refused("the system refuses a copy of the process"))?;
+    let fork_ns = listed.began.elapsed().as_nanos() as u64;
+    let copy_ns = wait(ruby, running)?;
+    let found = Finished {
+        page,
+        why,
+        blocks,
+        facts,
+        _classes: classes,
+        sums: listed.sums,
+        malloc: listed.malloc,
+        knows_kept_chunks: tcache_key != 0,
+        gc_ns: listed.gc_ns,
+        fork_ns,
+        copy_ns,
+    };
+    let (when, or) = match found.report().stage {
+        DONE if found.why().is_none_or(|why| why.is_whole != 0) => return Ok(found),
+        DONE => (
+            "while it followed the references of objects".to_owned(),
+            "a mark function of a C extension failed in it",
+        ),
+        stage => (format!("in step {stage}"), "/proc/self/pagemap cannot be read"),
+    };
+    let patience = PATIENCE.as_secs();
+    Err(refused(&format!(
+        "the copy of the process ended {when}: it took longer than {patience} s, had no memory, or {or}"
+    )))
+}
+
+/// What was read in the hold of the GVL in which the copy is made.
+struct Listed {
+    malloc: Option<MallocCount>,
+    sums: Option<MappingSize>,
+    gc_ns: u64,
+    /// When listing began.
+    began: Instant,
+}
+
+/// Collects garbage and lists what the copy needs. Returns `None` if another collection began in between, or
+/// if there are more classes than `classes` had room for. From here to the copy, in one hold of the GVL, no
+/// object is allocated.
+///
+/// The caller has the GVL, outside of a GC.
+fn list(
+    sizes: &Sizes,
+    facts: &mut Facts,
+    classes: &mut Pinned,
+    purpose: &Purpose<'_>,
+) -> Result<Option<Listed>, NoSnapshot> {
+    let began = Instant::now();
+    // SAFETY: the caller has the GVL, outside of a GC.
+    let is_clean = unsafe { heap::collect() };
+    let gc_ns = began.elapsed().as_nanos() as u64;
+    if !is_clean {
+        return Ok(None);
+    }
+    let why_not = purpose.max_pause.and_then(|limit| pause::refusal_after_gc(limit, gc_ns, purpose.rss));
+    if let Some(why) = why_not {
+        return Err(NoSnapshot::Refused("Unsupported", why));
+    }
+    let began = Instant::now();
+    // SAFETY: the caller has the GVL, and the collection above has swept everything.
+    let collections = unsafe {
+        let collections = heap::collections();
+        facts.list_pages(sizes);
+        facts.list_classes();
+        collections
+    };
+    classes.clear();
+    let mut all = facts.classes.rows().iter().filter(|(class, real)| class == real);
+    if !all.all(|(class, _)| classes.push(*class)) {
+        // SAFETY: the caller has the GVL, outside of a GC.
+        *classes = unsafe { Pinned::with_capacity_for(facts.classes.count() * 2) };
+        return Ok(None);
+    }
+    facts.list_stacks();
+    let malloc = allocator::count();
+    let sums = read_to_string("/proc/self/smaps_rollup").ok().and_then(|text| Smaps::parse_sums(&text));
+    // SAFETY: the caller has the GVL; the call reads a number.
+    let is_undisturbed = unsafe { heap::collections() } == collections;
+    Ok(is_undisturbed.then_some(Listed { malloc, sums, gc_ns, began }))
 }
 
 /// Waits without the GVL until the copy ends. Returns the nanoseconds that it took.
 fn wait(ruby: &Ruby, copy: Running) -> Result<u64, Error> {
-    let begun = Instant::now();
+    let began = Instant::now();
     // The report's stage says whether it ended well.
     without_gvl(ruby, move |_| copy.has_ended_well(PATIENCE))?;
-    Ok(begun.elapsed().as_nanos() as u64)
+    Ok(began.elapsed().as_nanos() as u64)
 }

@@ -104,6 +104,8 @@ pub(crate) struct Config {
     /// Whether the engine was requested by name, so that no other one may replace it.
     pub(crate) engine_requested: bool,
     pub(crate) metadata: BTreeMap<String, String>,
+    /// Whether to look for the owners of live memory from malloc.
+    pub(crate) owners: bool,
     /// Notes about these choices for the reader of the profile.
     pub(crate) notes: Vec<Note>,
 }
@@ -154,6 +156,7 @@ impl Config {
             engine: engine(ruby, measures, interval_ns, requested, &mut notes)?,
             engine_requested: requested.is_some(),
             metadata: metadata(ruby, keywords.metadata, keywords.name)?,
+            owners: mode::owners(ruby, measures, keywords.owners)?,
             gc: gc(ruby, keywords.gc, keywords.ignore_gc)?,
             trim_path: trim_path::roots(ruby, keywords.trim_path)?,
             notes,

@@ -29,7 +29,7 @@ macro_rules! options {
 
 options! {
     mode interval frequency max_overhead every every_bytes threads labels static_labels depth engine gc ignore_gc timeline raw fibers spans
-    trim_path name metadata
+    owners trim_path name metadata
 }
 
 impl Keywords {

@@ -9,7 +9,7 @@ use profiler_core::session::spec::Measures;
 use crate::before_3_3;
 use crate::capture::malloc;
 use crate::errors::{Fault, Piece};
-use crate::options::keywords::either;
+use crate::options::keywords::{either, flag};
 use crate::options::numbers::integer;
 use crate::options::wall;
 use crate::vm;
@@ -113,6 +113,21 @@ pub(super) fn every(
         return Ok(Window::Bytes(bytes as u64));
     }
     Ok(Window::Objects(integer(ruby, "every", objects, &EVERY)?.unwrap_or(DEFAULT_EVERY) as u64))
+}
+
+/// Returns whether to look for the owners of memory from malloc.
+pub(super) fn owners(ruby: &Ruby, measures: Measures, value: Option<Value>) -> Result<bool, Error> {
+    let wanted = flag(ruby, "owners", value)?;
+    if wanted && !measures.native {
+        let pieces = &[
+            Piece::text(" applies to memory from malloc, which needs "),
+            Piece::Option("mode"),
+            Piece::text(" "),
+            Piece::Choice("native"),
+        ];
+        return Err(Fault { option: "owners", value: None, pieces }.argument_error(ruby));
+    }
+    Ok(wanted)
 }
 
 /// Fails if one of these options is present, which are for `what` in one of two modes.

@@ -8,6 +8,7 @@ use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{LabelSet, Thread};
+use profiler_core::sampling::live_objects::LiveObject;
 use profiler_core::session::state::ThreadReading;
 
 use crate::capture::{allocation, malloc, wait};
@@ -45,8 +46,9 @@ impl TickRequest {
         }
     }
 
-    /// Flushes the objects and blocks that were allocated up to here, and notes which of them are live.
-    pub(super) fn record_live_objects(&mut self, hub: &Hub) {
+    /// Flushes the objects and blocks that were allocated up to here, and notes which of them are live. `owned`
+    /// are the live blocks with their owners, if these were looked for.
+    pub(super) fn record_live_objects(&mut self, hub: &Hub, owned: Option<Vec<LiveObject>>) {
         allocation::flush();
         if self.measures.heap && self.no_objects.is_none() {
             let (live, refused) = allocation::live_objects();
@@ -57,7 +59,7 @@ impl TickRequest {
             malloc::send_lost(hub);
             let (live, refused) = malloc::live_blocks();
             self.untracked = refused;
-            hub.note_live(self.id, &Registry, &live, 0);
+            hub.note_live(self.id, &Registry, &owned.unwrap_or(live), 0);
         }
     }
 }
@@ -226,7 +228,7 @@ pub(crate) fn give_up_objects(heap_alone: bool, why: &'static str) {
     let Sampler { ticks, collections, .. } = &mut *sampler;
     for ticks in ticks.iter_mut().filter(|it| it.no_objects.is_none()) {
         if ticks.measures.heap || ticks.measures.objects() && !heap_alone {
-            ticks.record_live_objects(hub);
+            ticks.record_live_objects(hub, None);
             ticks.no_objects = Some(why);
             collections
                 .iter_mut()

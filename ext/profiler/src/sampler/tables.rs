@@ -52,7 +52,7 @@ pub(super) fn renew(hub: &Hub, needed: usize) {
 pub(crate) fn forget_code(ruby: &Ruby) -> Result<(), Error> {
     let Some(hub) = CAPTURE.hub().filter(|it| it.can_turn_over()) else { return Ok(()) };
     // Otherwise the places of objects that are already freed would be carried over, with their code.
-    enter().ticks.iter_mut().for_each(|it| it.record_live_objects(hub));
+    enter().ticks.iter_mut().for_each(|it| it.record_live_objects(hub, None));
     while hub.drain_batch(&Registry) {} // records in the ring would come into the new tables
     FORGETTING.store(true, Ordering::Relaxed);
     hub.turn_over();

@@ -5,6 +5,7 @@ use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{Requests, Stats};
 use profiler_core::result::taken::{Take, Taken, Unresolved};
+use profiler_core::sampling::live_objects::LiveObject;
 
 use crate::capture::malloc;
 use crate::naming::turns::Pace;
@@ -25,7 +26,8 @@ use crate::vm::without_gvl::briefly_without_gvl;
 use profiler_core::ticking::engine::Engine;
 
 /// Returns the result of a session, whose stacks are copied out of the tables of the process, and the facts
-/// that the header of its profile needs. `named` are the threads as Ruby lists them. Returns `None` if the
+/// that the header of its profile needs. `named` are the threads as Ruby lists them, and `owned` the live
+/// blocks with their owners, if these were looked for. Returns `None` if the
 /// session is over.
 pub(crate) fn take(
     ruby: &Ruby,
@@ -33,9 +35,10 @@ pub(crate) fn take(
     named: &[RubyThread],
     how: Take,
     pace: Pace,
+    owned: Option<Vec<LiveObject>>,
 ) -> Option<(Unresolved, Facts)> {
     let hub = CAPTURE.hub()?;
-    let (taken, facts) = take_sums(hub, session, named, how)?;
+    let (taken, facts) = take_sums(hub, session, named, how, owned)?;
     let copied = match pace {
         Pace::AtOnce => hub.copy(taken),
         Pace::Yielding => briefly_without_gvl(ruby, || hub.copy(taken)),
@@ -44,7 +47,13 @@ pub(crate) fn take(
     Some((copied, facts))
 }
 
-fn take_sums(hub: &Hub, session: SessionId, named: &[RubyThread], how: Take) -> Option<(Taken, Facts)> {
+fn take_sums(
+    hub: &Hub,
+    session: SessionId,
+    named: &[RubyThread],
+    how: Take,
+    owned: Option<Vec<LiveObject>>,
+) -> Option<(Taken, Facts)> {
     let mut sampler = enter();
     let (engine, governor) = (sampler.engine, sampler.governor);
     if how == Take::Close {
@@ -56,7 +65,7 @@ fn take_sums(hub: &Hub, session: SessionId, named: &[RubyThread], how: Take) -> 
     ticks.record_open_waits(hub, named, collection.scope);
     let (mut cpu_waits, mut next_cpu_waits) = ((0, 0), CpuWaits::NotAsked);
     if !is_slice {
-        ticks.record_live_objects(hub);
+        ticks.record_live_objects(hub, owned);
         (cpu_waits, next_cpu_waits) = ticks.cpu_waits.rotate();
     }
     let lives = ticks.thread_lives(named);

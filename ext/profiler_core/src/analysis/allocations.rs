@@ -14,6 +14,9 @@ pub const CLASS: &str = "class";
 /// The label with the library that allocated memory.
 pub const LIBRARY: &str = "library";
 
+/// The label with the owner of live memory.
+pub const OWNER: &str = "owner";
+
 /// The objects that one function allocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocations<'profile> {

@@ -80,7 +80,8 @@ const PUBLIC: [&str; 62] = [
 /// Labels whose names and values are the profiler's own.
 const OWN_LABELS: [&str; 3] = ["age", "gc", "gc_reason"];
 /// Labels whose names are the profiler's own.
-const OWN_NAMES: [&str; 8] = ["class", "waiter", "endpoint", "job", "queue", TRACE, SPAN, ROOT_SPAN];
+const OWN_NAMES: [&str; 10] =
+    ["class", "library", "owner", "waiter", "endpoint", "job", "queue", TRACE, SPAN, ROOT_SPAN];
 
 /// Returns `profile` with numbers in place of names.
 #[must_use]

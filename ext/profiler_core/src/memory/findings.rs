@@ -75,7 +75,8 @@ fn leak(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
                  one gem with an extension after the other."
             .to_owned(),
     };
-    Some(finding("leak", leaked, text, remedy))
+    let lines = "profiler record --pid PID --mode native --owners shows the line that allocates them.";
+    Some(finding("leak", leaked, text, format!("{remedy} {lines}")))
 }
 
 /// The free ends of the arenas of threads, which malloc keeps.

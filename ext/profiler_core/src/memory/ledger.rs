@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::holders::Why;
-use super::report::{Kind, Kinds, OwnerSum, Report, Sum, FILE, KINDS, OTHERS, STACKS, UNNAMED};
+use super::owner_name::owner_name;
+use super::report::{Kind, Kinds, OwnerSum, Report, Sum, KINDS};
 use super::rows::{
     ArenaRow, FileRow, Finding, HintRow, JemallocCount, KindRow, MallocCount, OwnerRow, SizeRow,
 };
-use super::slots::{type_name, Slot, INTERNAL};
 use super::smaps::{MappingSize, Smaps};
 use super::why_report::WhyReport;
 use crate::text::cut;
@@ -295,26 +295,11 @@ fn add_owner(row: &mut OwnerRow, sum: &OwnerSum) {
     row.behind_bytes += sum.behind.bytes;
 }
 
-/// Returns the name of an owner.
-fn owner_name(key: u64, report: &Report, class: &impl Fn(u64) -> Option<String>) -> String {
-    match key {
-        key if key < Slot::TYPES => format!("{INTERNAL}{}", type_name(key)),
-        STACKS => "(stacks)".to_owned(),
-        UNNAMED => "(unnamed memory)".to_owned(),
-        OTHERS => "(all other classes)".to_owned(),
-        key if key < FILE + super::report::FILES as u64 => {
-            let path = report.files.get((key - FILE) as usize).map(super::report::FileSum::path);
-            let path = String::from_utf8_lossy(path.unwrap_or_default()).into_owned();
-            format!("data of {}", path.rsplit('/').next().unwrap_or(&path))
-        }
-        key => class(key).unwrap_or_else(|| "(unknown class)".to_owned()),
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
     use crate::memory::report::tests::empty;
+    use crate::memory::report::{FILE, STACKS};
 
     /// A ledger with these kinds.
     pub(crate) fn with_kinds(kinds: &[(&str, u64, u64)]) -> Ledger {

@@ -33,6 +33,8 @@ pub mod region;
 #[no_implicit_prelude]
 pub mod report;
 #[no_implicit_prelude]
+pub mod sampled;
+#[no_implicit_prelude]
 pub mod slots;
 #[no_implicit_prelude]
 pub mod why;
@@ -44,6 +46,7 @@ mod findings;
 pub mod history;
 pub mod holders;
 pub mod ledger;
+pub mod owner_name;
 pub mod rows;
 pub mod smaps;
 mod text;

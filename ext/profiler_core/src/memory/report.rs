@@ -238,6 +238,13 @@ impl Report {
         }
     }
 
+    /// Returns the key of an owner by its number.
+    #[must_use]
+    pub fn owner_key(&self, number: u32) -> Option<u64> {
+        let row = self.owners.get((number as usize).checked_sub(1)?)?;
+        Some(row.key)
+    }
+
     /// Returns the row of an owner by its number.
     pub fn owner_row(&mut self, number: u32) -> Option<&mut OwnerSum> {
         self.owners.get_mut((number as usize).checked_sub(1)?)

@@ -186,7 +186,7 @@ impl Drain {
                 let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
                 let mut rekey = |key: &Key| {
                     let mut place = key.stack;
-                    if let Detail::Allocated(class) | Detail::Live(class, _) = key.detail {
+                    if let Some(class) = key.detail.class() {
                         new.note_class(class);
                         // Code keeps alive the objects that the VM made for it, and their memory, so the place
                         // of their allocation would keep the code alive for ever.

@@ -22,8 +22,8 @@ use crate::session::gvl_ticks::GvlTicks;
 use crate::session::labels::LabelSets;
 use crate::session::spec::SessionSpec;
 use crate::session::state::{SessionState, ThreadReading};
+use crate::tables::block_names::BlockNames;
 use crate::tables::generations::Generations;
-use crate::tables::libraries::Libraries;
 
 mod dump;
 mod fork;
@@ -53,8 +53,8 @@ pub struct Hub {
     pub counters: Counters,
     /// Whether the collector sleeps until it is woken: see [`Hub::has_enough_for_collector`].
     pub collector_sleeps: AtomicBool,
-    /// The libraries of the process, for records of memory.
-    pub libraries: Libraries,
+    /// The names for records of memory.
+    pub blocks: BlockNames,
     drain: Mutex<Drain>,
     /// The label sets. Locked after the drain lock, or without it.
     labels: Mutex<LabelSets>,
@@ -79,7 +79,7 @@ impl Hub {
             ring: Ring::with_capacity(ring_words),
             counters: Counters::new(),
             collector_sleeps: AtomicBool::new(false),
-            libraries: Libraries::default(),
+            blocks: BlockNames::default(),
             drain: Mutex::new(Drain {
                 scratch: Vec::with_capacity(SCRATCH_WORDS),
                 ended: Vec::new(),

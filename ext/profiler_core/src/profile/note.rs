@@ -31,6 +31,9 @@ pub enum Note {
         libraries: u64,
         refused: u64,
     },
+    OwnersUnknown {
+        why: Text,
+    },
     /// The longest interval that the governor chose, ns.
     IntervalWidened {
         ns: u64,
@@ -119,6 +122,7 @@ impl Note {
                     if *refused > 0 { why } else { "" }
                 )
             }
+            Self::OwnersUnknown { why } => format!("nothing is known about owners: {why}"),
             Self::IntervalWidened { ns } => {
                 format!("its ticks were up to {} apart, to stay within max_overhead", duration(*ns))
             }

@@ -19,6 +19,26 @@ pub enum Detail {
     Allocated(Class),
     /// The class of live objects, and their age.
     Live(Class, Age),
+    /// The library that allocated live blocks of memory, and the number of their owner's name in
+    /// [`BlockNames`](crate::tables::block_names::BlockNames).
+    Owned(Class, u32),
+}
+
+impl Detail {
+    /// Returns the class, or the library, of what was allocated.
+    #[must_use]
+    pub fn class(self) -> Option<Class> {
+        match self {
+            Self::Allocated(class) | Self::Live(class, _) | Self::Owned(class, _) => Some(class),
+            Self::None | Self::Gc(_) | Self::Waiter(_) => None,
+        }
+    }
+
+    /// Returns whether what was allocated is live.
+    #[must_use]
+    pub fn is_live(self) -> bool {
+        ::core::matches!(self, Self::Live(..) | Self::Owned(..))
+    }
 }
 
 /// The age of an object: roughly the number of garbage collections that it has survived. The ages are 0, 1, 2

@@ -17,7 +17,7 @@ use crate::session::key::{Key, RowSums};
 use crate::session::labels::{MAX_OTHERS, MAX_SETS};
 use crate::session::spans::Spans;
 use crate::session::spec::Measures;
-use crate::tables::libraries::Libraries;
+use crate::tables::block_names::BlockNames;
 use crate::tables::name_cache::{synthetic, NameCache};
 use crate::tables::stacks::MAX_NODES;
 use crate::text::hex;
@@ -50,7 +50,7 @@ impl NamedSums {
     ///
     /// Handles that turn out to be one function are merged. The VM allocates new objects for a method that is
     /// defined again on the same line, and the reader means the same method.
-    pub(crate) fn absorb(&mut self, mut part: Part, names: &NameCache, libraries: &Libraries) -> Vec<RowId> {
+    pub(crate) fn absorb(&mut self, mut part: Part, names: &NameCache, blocks: &BlockNames) -> Vec<RowId> {
         let stacks = self.stacks(&mut part, names);
         let labels: HashMap<LabelSetId, LabelSetId, FxBuildHasher> =
             part.labels.iter().map(|(id, set)| (*id, self.label_set(set))).collect();
@@ -58,8 +58,12 @@ impl NamedSums {
         self.spans.add_refused(part.spans.refused());
         let rows = part.rows.iter().map(|(stack, key, weight)| {
             let detail = match key.detail {
-                Detail::Allocated(class) => Detail::Allocated(self.class(class, names, libraries)),
-                Detail::Live(class, age) => Detail::Live(self.class(class, names, libraries), age),
+                Detail::Allocated(class) => Detail::Allocated(self.class(class, names, blocks)),
+                Detail::Live(class, age) => Detail::Live(self.class(class, names, blocks), age),
+                Detail::Owned(class, owner) => {
+                    let owner = self.classes.intern(blocks.owner(owner).to_owned()).0;
+                    Detail::Owned(self.class(class, names, blocks), owner)
+                }
                 other @ (Detail::None | Detail::Gc(_) | Detail::Waiter(_)) => other,
             };
             let labels = labels.get(&key.labels).copied().unwrap_or(key.labels);
@@ -159,9 +163,9 @@ impl NamedSums {
         row
     }
 
-    fn class(&mut self, class: Class, names: &NameCache, libraries: &Libraries) -> Class {
+    fn class(&mut self, class: Class, names: &NameCache, blocks: &BlockNames) -> Class {
         if let Some(number) = class.library_number() {
-            return Class::library(self.classes.intern(libraries.name(number).to_owned()).0);
+            return Class::library(self.classes.intern(blocks.libraries.name(number).to_owned()).0);
         }
         let Some(handle) = class.handle() else { return class };
         let name = names.get(handle).map_or_else(|| INTERNAL.into(), |it| it.name);
@@ -192,6 +196,10 @@ impl NamedSums {
             Detail::None => Vec::new(),
             Detail::Allocated(class) | Detail::Live(class, _) if class.library_number().is_some() => {
                 vec![("library", self.class_name(class))]
+            }
+            Detail::Owned(class, owner) => {
+                let owner = self.classes.get(FunctionId(owner)).cloned().unwrap_or_default();
+                vec![("library", self.class_name(class)), ("owner", owner)]
             }
             Detail::Allocated(class) => vec![("class", self.class_name(class))],
             Detail::Live(class, age) => {

@@ -8,9 +8,7 @@ use std::cmp::Reverse;
 
 use crate::ids::{LabelSetId, StackId, ThreadId};
 use crate::profile::LabelSet;
-use crate::record::detail::Detail;
 use crate::record::frame::Synthetic;
-use crate::record::object_class::Class;
 use crate::record::State;
 use crate::result::ended_threads::Folded;
 use crate::session::aggregate::Aggregate;
@@ -123,7 +121,7 @@ impl Part {
     }
 
     fn classes(&self) -> Vec<u64> {
-        distinct(self.rows.iter().filter_map(|(_, key, _)| class_of(key)?.handle()))
+        distinct(self.rows.iter().filter_map(|(_, key, _)| key.detail.class()?.handle()))
     }
 
     /// Iterates over the keys of all rows.
@@ -149,11 +147,4 @@ pub(super) fn distinct<I: Ord>(ids: impl Iterator<Item = I>) -> Vec<I> {
     ids.sort_unstable();
     ids.dedup();
     ids
-}
-
-fn class_of(key: &Key) -> Option<Class> {
-    match key.detail {
-        Detail::Allocated(class) | Detail::Live(class, _) => Some(class),
-        Detail::None | Detail::Gc(_) | Detail::Waiter(_) => None,
-    }
 }

@@ -13,8 +13,8 @@ use crate::result::part::Part;
 use crate::session::key::Key;
 use crate::session::spec::Measures;
 use crate::session::Recorder;
+use crate::tables::block_names::BlockNames;
 use crate::tables::generations::Generations;
-use crate::tables::libraries::Libraries;
 use crate::tables::name_cache::NameCache;
 
 /// The fate of the session whose sums are taken.
@@ -75,12 +75,12 @@ impl Taken {
 
 impl Unresolved {
     /// Resolves the sums to a profile. `functions` are the functions of the handles without a name, and
-    /// `names` returns all names of a part, and `libraries` has those of libraries. `left` is called once no generation is needed any more.
+    /// `names` returns all names of a part, and `blocks` has those of blocks. `left` is called once no generation is needed any more.
     pub(crate) fn resolve(
         self,
         functions: Vec<(u64, Function)>,
         mut names: impl FnMut(&Part, Vec<(u64, Function)>) -> NameCache,
-        libraries: &Libraries,
+        blocks: &BlockNames,
         left: impl FnOnce(),
     ) -> Profile {
         let Taken { measures, named: mut sums, parts, threads } = self.taken;
@@ -93,7 +93,7 @@ impl Unresolved {
             let timeline = part.recorder.take();
             // The keys are sorted.
             let keys = timeline.as_ref().map(|_| part.keys().copied().collect::<Vec<Key>>());
-            let ids = sums.absorb(part, &names, libraries);
+            let ids = sums.absorb(part, &names, blocks);
             if let Some(keys) = keys {
                 (rows, recorder) = (keys.into_iter().zip(ids).collect(), timeline);
             }

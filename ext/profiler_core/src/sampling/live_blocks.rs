@@ -138,8 +138,9 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
         found
     }
 
-    /// Iterates over the live blocks. Those that other threads add or remove meanwhile may be among them.
-    pub fn live(&self) -> impl Iterator<Item = LiveObject> + '_ {
+    /// Iterates over the live blocks, with their addresses. Those that other threads add or remove during the
+    /// iteration may be among them.
+    pub fn live(&self) -> impl Iterator<Item = (u64, LiveObject)> + '_ {
         (0..SLOTS).filter_map(|slot| {
             let word = self.words.get(slot)?;
             let before = word.load(Ordering::Acquire);
@@ -155,7 +156,8 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
             let allocated_at = self.times_ns.get(slot)?.load(Ordering::Acquire);
             let is_same = word.load(Ordering::Relaxed) == before;
             let (objects, recorded) = (objects & !UNRECORDED, objects & UNRECORDED == 0);
-            is_same.then_some(LiveObject { id, objects, bytes, allocated_at, recorded })
+            let block = LiveObject { id, objects, bytes, allocated_at, recorded, owner: None };
+            is_same.then_some((self.address_in(before), block))
         })
     }
 
@@ -220,7 +222,7 @@ mod tests {
     }
 
     fn sum(table: &Table) -> (usize, u64) {
-        let live: Vec<_> = table.live().collect();
+        let live: Vec<_> = table.live().map(|it| it.1).collect();
         (live.len(), live.iter().map(|it| it.bytes).sum())
     }
 
@@ -240,7 +242,7 @@ mod tests {
             }
         }
         let expected: BTreeMap<u32, u64> = known.values().copied().collect();
-        assert_eq!(table.live().map(|it| (it.id.slot, it.bytes)).collect::<BTreeMap<_, _>>(), expected);
+        assert_eq!(table.live().map(|(_, it)| (it.id.slot, it.bytes)).collect::<BTreeMap<_, _>>(), expected);
     }
 
     #[test]
@@ -258,7 +260,7 @@ mod tests {
         table.insert(0x1000, 3, 10, 7).unwrap();
         table.note_unrecorded(table.insert(0x2000, 5, 20, 9).unwrap());
         let mut live: Vec<_> =
-            table.live().map(|it| (it.objects, it.bytes, it.allocated_at, it.recorded)).collect();
+            table.live().map(|(_, it)| (it.objects, it.bytes, it.allocated_at, it.recorded)).collect();
         live.sort_unstable();
         assert_eq!(live, [(3, 10, 7, true), (5, 20, 9, false)]);
     }

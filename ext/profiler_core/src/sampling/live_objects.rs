@@ -27,6 +27,8 @@ pub struct LiveObject {
     pub allocated_at: u64,
     /// False if there was no space for its record, so that no session knows it.
     pub recorded: bool,
+    /// The number of the name of a block's owner, if that was looked for.
+    pub owner: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -176,6 +178,7 @@ impl LiveObjects {
             bytes: it.bytes,
             allocated_at: it.allocated_at,
             recorded: true,
+            owner: None,
         })
     }
 

@@ -29,7 +29,7 @@ impl Key {
     pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> {
         let waiter = match self.detail {
             Detail::Waiter(thread) => Some(thread),
-            Detail::None | Detail::Gc(_) | Detail::Allocated(_) | Detail::Live(..) => None,
+            _ => None,
         };
         std::iter::once(self.thread).chain(waiter)
     }

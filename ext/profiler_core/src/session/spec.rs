@@ -3,7 +3,6 @@
 use crate::ids::{ScopeId, ThreadId};
 use crate::profile::LabelSet;
 use crate::profile::{SampleType, Weights};
-use crate::record::detail::Detail;
 use crate::record::State;
 use crate::session::key::{Key, RowSums};
 
@@ -86,7 +85,7 @@ impl Measures {
                 State::Running | State::Waiting | State::Runnable | State::Blocked => {}
             }
         }
-        if matches!(key.detail, Detail::Live(..)) {
+        if key.detail.is_live() {
             weights.set(SampleType::InuseObjects, sums.objects);
             weights.set(SampleType::InuseSpace, sums.bytes);
         } else if self.objects() || self.native {

@@ -6,12 +6,13 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicU64, Ordering};
 use ::std::boxed::Box;
-use ::std::sync::OnceLock;
 
-/// The largest number of libraries at once, and of different names.
-const MOST: usize = 512;
+use super::name_list::{NameList, MOST};
+
 /// The name of libraries for which there is no space, and of code that is in none.
 const NAMELESS: &str = "(no library)";
+/// How the names of libraries begin whose functions allocate on behalf of their callers.
+const PASS_ON: [&str; 5] = ["libc.so", "libstdc++.so", "libc++.so", "libc++abi.so", "libglib-2.0.so"];
 
 /// A range of addresses that a library occupies.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ pub struct Libraries {
     ranges: Box<[Range]>,
     /// The number of ranges that have ever been in use.
     used: AtomicU64,
-    names: Box<[OnceLock<Box<str>>]>,
+    names: NameList,
     pass: AtomicU64,
 }
 
@@ -45,7 +46,7 @@ impl Default for Libraries {
         Self {
             ranges: (0..MOST).map(range).collect(),
             used: AtomicU64::new(0),
-            names: (0..MOST).map(|_| OnceLock::new()).collect(),
+            names: NameList::default(),
             pass: AtomicU64::new(0),
         }
     }
@@ -116,19 +117,24 @@ impl Libraries {
         found.map_or(Self::NONE, |it| it.name.load(Ordering::Relaxed) as u32)
     }
 
+    /// Returns whether the library has functions that allocate on behalf of their callers, as `strdup` and
+    /// `operator new` do.
+    ///
+    /// # Signal safety
+    /// Reads.
+    #[must_use]
+    pub fn passes_on(&self, number: u32) -> bool {
+        PASS_ON.iter().any(|start| self.name(number).starts_with(start))
+    }
+
     /// Returns the name of the library with that number.
     #[must_use]
     pub fn name(&self, number: u32) -> &str {
-        self.names.get(number as usize).and_then(OnceLock::get).map_or(NAMELESS, |it| it)
+        self.names.name(number).unwrap_or(NAMELESS)
     }
 
     fn number(&self, name: &str) -> u32 {
-        for (number, known) in self.names.iter().enumerate() {
-            if &**known.get_or_init(|| name.into()) == name {
-                return number as u32;
-            }
-        }
-        Self::NONE
+        self.names.number(name).unwrap_or(Self::NONE)
     }
 }
 

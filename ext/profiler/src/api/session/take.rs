@@ -5,6 +5,7 @@ use std::sync::Arc;
 use magnus::{prelude::*, Error, Ruby, Value};
 use profiler_core::profile::Profile as CoreProfile;
 use profiler_core::result::taken::Take;
+use profiler_core::sampling::live_objects::LiveObject;
 
 use super::life::{Life, Running};
 use super::next_profile::NextProfile;
@@ -12,9 +13,13 @@ use super::refusal::{orphaned_error, stopped_error};
 use super::unnamed_profile::UnnamedProfile;
 use super::Session;
 use crate::api::profile::Profile;
+#[cfg(target_os = "linux")]
+use crate::memory;
 use crate::naming::pending;
 use crate::naming::turns::Pace;
+use crate::options::Config;
 use crate::sampler::{self, fork};
+use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::vm::door;
 
@@ -29,12 +34,33 @@ impl Session {
                 ruby.gc_start();
             }
         }
+        let (owned, no_owners) = Self::owned_blocks(ruby, &config)?;
         let threads = sampler::result_threads(ruby, id)?;
         // From here on Ruby is not called until the caller has kept the result.
         let requested_ns = clock::monotonic_ns();
-        let taken = sampler::take(ruby, id, &threads.list, how, pace);
+        let taken = sampler::take(ruby, id, &threads.list, how, pace, owned);
         threads.release();
-        Ok(taken.map(|it| UnnamedProfile::new(it, config, requested_ns)))
+        Ok(taken.map(|it| UnnamedProfile::new(it, config, requested_ns, no_owners)))
+    }
+
+    /// Returns the live blocks of memory with their owners, or why these are unknown, if the session wants them.
+    #[cfg(target_os = "linux")]
+    fn owned_blocks(
+        ruby: &Ruby,
+        config: &Config,
+    ) -> Result<(Option<Vec<LiveObject>>, Option<String>), Error> {
+        let Some(hub) = CAPTURE.hub().filter(|_| config.owners) else { return Ok((None, None)) };
+        let found = memory::owned_blocks(ruby, &hub.blocks.owners)?;
+        Ok(found.map_or_else(|why| (None, Some(why)), |blocks| (Some(blocks), None)))
+    }
+
+    /// Returns nothing: memory is not sampled on this system.
+    #[cfg(not(target_os = "linux"))]
+    fn owned_blocks(
+        _ruby: &Ruby,
+        _config: &Config,
+    ) -> Result<(Option<Vec<LiveObject>>, Option<String>), Error> {
+        Ok((None, None))
     }
 
     /// Implements `session._stop`: returns a Profile. If an exception that arrived meanwhile is raised, the

@@ -34,6 +34,8 @@ pub(super) struct UnnamedProfile {
     config: Arc<Config>,
     /// The time of the request, on the monotonic clock.
     requested_ns: u64,
+    /// Why the owners of memory are unknown, if they were looked for in vain.
+    no_owners: Option<String>,
     /// The process that recorded it. Its handles are not marked in a forked child.
     pid: u32,
 }
@@ -44,8 +46,9 @@ impl UnnamedProfile {
         (unresolved, facts): (Unresolved, Facts),
         config: Arc<Config>,
         requested_ns: u64,
+        no_owners: Option<String>,
     ) -> Self {
-        Self { unresolved, facts, config, requested_ns, pid: fork::pid() }
+        Self { unresolved, facts, config, requested_ns, no_owners, pid: fork::pid() }
     }
 
     /// Returns whether the functions can be named in this process.
@@ -93,6 +96,7 @@ impl UnnamedProfile {
             facts.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
             (objects > 0).then_some(Note::LiveObjectsUntracked { objects }),
             facts.malloc_seen.map(|(libraries, refused)| Note::MallocSeen { libraries, refused }),
+            self.no_owners.clone().map(|why| Note::OwnersUnknown { why: why.into() }),
             (is_other && is_setitimer).then(|| Note::NoThreadTimers { engine: engine() }),
             (is_other && !is_setitimer)
                 .then(|| Note::OtherEngine { engine: engine(), requested: config.engine.name().into() }),

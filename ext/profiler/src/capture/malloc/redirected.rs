@@ -109,13 +109,13 @@ fn look(_turn: &Turn) {
     let Some(hub) = CAPTURE.hub() else { return };
     let (loads, functions) = (got::loads(), functions::functions());
     if let Some(name) = got::name_at(vm::process::code_of_ruby()) {
-        hub.libraries.name_ruby(&name);
+        hub.blocks.libraries.name_ruby(&name);
     }
-    hub.libraries.begin_pass();
+    hub.blocks.libraries.begin_pass();
     let pass = got::redirect(&functions, &mut |start, end, name| {
-        hub.libraries.note(start as u64, end as u64, name);
+        hub.blocks.libraries.note(start as u64, end as u64, name);
     });
-    hub.libraries.end_pass();
+    hub.blocks.libraries.end_pass();
     let Pass { redirected, refused, unfinished, .. } = pass;
     SEEN[0].store(redirected, Ordering::Relaxed);
     SEEN[1].store(refused + unfinished, Ordering::Relaxed);

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::{At, Finding, Kind};
-use crate::analysis::allocations::{CLASS, LIBRARY};
+use crate::analysis::allocations::{CLASS, LIBRARY, OWNER};
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
+use crate::memory::owner_name::UNREFERENCED;
 use crate::profile::{Profile, Sample, SampleType};
 use crate::text::units::{self, percent};
 
@@ -17,12 +18,12 @@ const MIN_BYTES: u64 = 1 << 20;
 /// The part of the objects that must not be live at the end for them to have died young.
 const DEAD: f64 = 0.95;
 
-/// Finds live objects, then allocated ones. If no time was measured, the reader wants these findings however
-/// small they are.
+/// Finds leaked memory, then live objects or memory, then allocated ones. If no time was measured, the reader
+/// wants the last two however small they are.
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
     let is_timed = [SampleType::Wall, SampleType::Cpu].iter().any(|it| profile.sample_types.contains(it));
     let heaviest = |of| {
-        heaviest(profile, sites, of)
+        heaviest(profile, sites, of, |sample| !is_leaked(sample))
             .filter(|(at, _, share)| !is_timed || (*share >= MIN_SHARE && at.weight >= MIN_BYTES))
     };
     let live = heaviest(SampleType::InuseSpace).map(|(at, class, share)| Finding {
@@ -43,7 +44,28 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
         place: at.place(),
         command: "profiler report FILE --type alloc_space".into(),
     });
-    live.into_iter().chain(allocated).collect()
+    leaked(profile, sites).into_iter().chain(live).chain(allocated).collect()
+}
+
+fn is_leaked(sample: &Sample) -> bool {
+    sample.label(OWNER) == Some(UNREFERENCED)
+}
+
+/// Finds live memory to which nothing in the process refers.
+fn leaked(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
+    let found = heaviest(profile, sites, SampleType::InuseSpace, is_leaked);
+    let (at, what, share) = found.filter(|(at, ..)| at.weight >= MIN_BYTES)?;
+    let What::Memory(library) = what else { return None };
+    let (amount, name) = (units::bytes(at.weight), title(sites, &at));
+    Some(Finding {
+        kind: Kind::Live,
+        text: format!("leaked: nothing refers to {amount}, allocated in {name} by {library}"),
+        weight: at.weight,
+        of: SampleType::InuseSpace,
+        share: Some(share),
+        place: at.place(),
+        command: format!("profiler report FILE --type inuse_space --by {OWNER}"),
+    })
 }
 
 fn live(sites: &Sites<'_>, at: &At, what: What<'_>) -> String {
@@ -87,18 +109,19 @@ impl<'profile> What<'profile> {
     }
 }
 
-/// Returns the function and class, or library, with the most weight, with their share.
+/// Returns the function and class, or library, with the most weight in these samples, with their share of all.
 fn heaviest<'profile>(
     profile: &'profile Profile,
     sites: &Sites<'_>,
     of: SampleType,
+    counts: impl Fn(&Sample) -> bool,
 ) -> Option<(At, What<'profile>, f64)> {
     let mut sums: BTreeMap<(FunctionId, What<'_>), At> = BTreeMap::new();
     let mut total: u64 = 0;
     for sample in profile.samples.iter().filter(|it| it.weights.get(of) > 0) {
         let bytes = sample.weights.get(of);
         super::add(&mut total, bytes);
-        let Some(site) = sites.nearest(sample.stack) else { continue };
+        let Some(site) = sites.nearest(sample.stack).filter(|_| counts(sample)) else { continue };
         sums.entry((site.function, What::of(sample))).or_default().add(site, None, bytes);
     }
     let ((_, class), at) = sums.into_iter().max_by_key(|(key, at)| (at.weight, std::cmp::Reverse(*key)))?;

@@ -62,7 +62,7 @@ impl Hub {
                 earlier.parts = waiting;
                 absorbed += named.len();
                 for part in named {
-                    earlier.named.absorb(part, &generation.names, &self.libraries);
+                    earlier.named.absorb(part, &generation.names, &self.blocks);
                     reused.push(earlier.named.reused());
                 }
             }

@@ -100,7 +100,7 @@ impl Hub {
     /// GVL.
     pub fn resolve(&self, unresolved: Unresolved, names: Vec<(u64, Function)>) -> Profile {
         let named = |part: &Part, functions| self.names_of(part, functions);
-        unresolved.resolve(names, named, &self.libraries, || self.release(self.lock()))
+        unresolved.resolve(names, named, &self.blocks, || self.release(self.lock()))
     }
 
     /// Returns the names of a part, including the new ones in `functions`. The part leaves its generation.

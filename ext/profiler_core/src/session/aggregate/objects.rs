@@ -91,7 +91,8 @@ impl Aggregate {
             let (_, key) = own;
             let Detail::Allocated(class) = key.detail else { continue };
             let age = Age::of(collections.saturating_sub(object.allocated_at));
-            let sum = sums.entry(Key { detail: Detail::Live(class, age), ..key }).or_default();
+            let detail = object.owner.map_or(Detail::Live(class, age), |it| Detail::Owned(class, it));
+            let sum = sums.entry(Key { detail, ..key }).or_default();
             sum.objects += object.objects;
             sum.bytes += object.bytes;
         }
@@ -174,6 +175,7 @@ mod tests {
                 bytes: 100 + u64::from(slot),
                 allocated_at,
                 recorded,
+                owner: None,
             };
             for _ in 0..2 {
                 aggregate.note_live(&[block(0, 4, false), block(1, 5, false), block(2, 6, true)], 0, all);
@@ -198,6 +200,7 @@ mod tests {
             bytes: 40 * objects,
             allocated_at,
             recorded,
+            owner: None,
         };
         aggregate.note_live(&[live(id(0, 1), 100, 2)], 2, true);
         // The second is another object that got its slot; the third was never seen.

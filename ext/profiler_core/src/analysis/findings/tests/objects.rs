@@ -60,6 +60,19 @@ fn memory_has_its_place_and_library() {
 }
 
 #[test]
+fn leaked_memory_comes_first() {
+    let mut example = Example::lasting_ms(1_000);
+    let mut row = |owner, bytes: u64, stack| {
+        let labels = [("library", "leaky.so"), ("owner", owner)];
+        example.row(MAIN, State::Running, &labels, &[(SampleType::InuseSpace, bytes)], stack);
+    };
+    row("String", 30 << 20, "<main> /app.rb:3; Row#name /app.rb:8; String#+");
+    row("(unreferenced)", 10 << 20, "<main> /app.rb:3; native_bug /app.rb:7");
+    let text = "leaked: nothing refers to 10.0 MiB, allocated in native_bug by leaky.so";
+    assert_eq!(found(&example.profile())[0], finding(Kind::Live, text, "/app.rb:7", 25));
+}
+
+#[test]
 fn the_largest_objects_are_named_where_nothing_else_was_measured() {
     let mut example = Example::lasting_ms(1_000);
     for line in 1..=20 {
