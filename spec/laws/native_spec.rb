@@ -58,7 +58,7 @@ RSpec.describe "mode: :native" do
       def cxx_work = Cxx.churn(50_000)
       profile = Profiler.run(mode: :native) { cxx_bug; copy_bug; cxx_work }
     RUBY
-    [["Object#cxx_bug", "libstdc++.so.6", 15_000_000, 50_000], ["Object#copy_bug", "libc.so.6", 10_020_000, 501]].each do |name, library, bytes, block|
+    [["Object#cxx_bug", "cxx.so", 15_000_000, 50_000], ["Object#copy_bug", "leaky.so", 10_020_000, 501]].each do |name, library, bytes, block|
       expect_near(at(found, name).select { |it| it[:library] == library }.sum { |it| it[:live] }, bytes, block)
     end
     expect(at(found, "Object#cxx_work").sum { |it| it[:live] }).to be <= 131_072

@@ -35,6 +35,7 @@ use crate::sys::{clock, errno, native_thread};
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm;
 
+mod caller;
 mod countdown;
 mod functions;
 pub(crate) mod redirected;
@@ -93,14 +94,13 @@ fn forget() {
     LOST.iter().for_each(|it| it.store(0, Ordering::Relaxed));
 }
 
-/// Samples a block of `size` bytes that was just allocated. `caller` is an address in the code that asked for
-/// it.
+/// Samples a block of `size` bytes that was just allocated. `place` is where the return address is on the stack.
 ///
 /// *Runs on:* any thread, in malloc. *GVL:* held or not. *Calls:* a walk, and the system about the thread.
 /// *Never:* allocates, waits, or changes errno.
 #[cold]
 #[inline(never)]
-fn sample(address: usize, size: usize, caller: usize) {
+fn sample(address: usize, size: usize, place: usize) {
     let mean = countdown::mean();
     let Some(hub) = CAPTURE.hub().filter(|_| address != 0 && mean > 0) else { return };
     let before = errno::get();
@@ -110,7 +110,7 @@ fn sample(address: usize, size: usize, caller: usize) {
     if state.is_some() || !threads::own::has(native_thread::native_id()) {
         let (objects, bytes) = byte_sampler::weight(size as u64, mean, bits);
         let object = BLOCKS.insert(address as u64, objects, bytes, begun_ns);
-        let class = Class::library(hub.blocks.libraries.at(caller as u64));
+        let class = Class::library(caller::library(&hub.blocks.libraries, place));
         let kind = Kind::Malloc(Allocation { class, samples: 1, objects, bytes, object });
         if !record(hub, state, kind, begun_ns) {
             object.into_iter().for_each(|it| BLOCKS.note_unrecorded(it));

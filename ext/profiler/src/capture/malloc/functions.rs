@@ -1,7 +1,7 @@
 //! The functions that are called in place of malloc and its relatives.
 //!
-//! Each begins with a stub in assembly, which passes on the address that its caller returns to. All of them end
-//! in the real function, so the program sees only what that returns.
+//! Each begins with a stub in assembly, which passes on where its return address is on the stack. All of them
+//! end in the real function, so the program sees only what that returns.
 
 use ::core::arch::global_asm;
 use ::core::ffi::{c_int, c_void, CStr};
@@ -46,8 +46,8 @@ const NAMES: [&CStr; NUMBER] = [
 /// redirected, and never changed.
 static REAL: [AtomicUsize; NUMBER] = [const { AtomicUsize::new(0) }; NUMBER];
 
-// With the flag for indirect calls first. The first argument after those of the function is the address to which
-// the caller returns; the stubs of `dlsym` and `free` need none.
+// With the flag for indirect calls first. The first argument after those of the function is the place of the
+// address to which it returns; the stubs of `dlsym` and `free` need none.
 global_asm!(
     ".pushsection .text.profiler_malloc,\"ax\",@progbits",
     ".macro PROFILER_STUB name, register, target",
@@ -57,7 +57,7 @@ global_asm!(
     ".p2align 4",
     "\\name:",
     "endbr64",
-    "mov \\register, [rsp]",
+    "mov \\register, rsp",
     "jmp \\target",
     ".size \\name, . - \\name",
     ".endm",
@@ -160,18 +160,18 @@ type OfBlockAndTwo = unsafe extern "C" fn(*mut c_void, usize, usize) -> *mut c_v
 type IntoPlace = unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int;
 type OfPointer = unsafe extern "C" fn(*mut c_void);
 
-/// Defines a function that allocates what the size in `$size` says, with these arguments and the caller's
-/// address as the last one.
+/// Defines a function that allocates what the size in `$size` says, with these arguments and the place of the
+/// return address as the last one.
 macro_rules! allocating {
     ($name:ident, $place:ident as $type:ty, ($($argument:ident),+), $size:expr) => {
-        unsafe extern "C" fn $name($($argument: usize,)+ caller: usize) -> *mut c_void {
+        unsafe extern "C" fn $name($($argument: usize,)+ place: usize) -> *mut c_void {
             let (real, size): (_, usize) = (real!($place as $type), $size);
             if !is_due(size) {
                 // SAFETY: the caller's own arguments.
                 return unsafe { real($($argument),+) };
             }
             // SAFETY: the caller's own arguments.
-            sampled(unsafe { real($($argument),+) }, size, caller)
+            sampled(unsafe { real($($argument),+) }, size, place)
         }
     };
 }
@@ -184,7 +184,7 @@ allocating!(on_memalign, MEMALIGN as OfTwo, (alignment, size), size);
 allocating!(on_valloc, VALLOC as OfSize, (size), size);
 allocating!(on_pvalloc, PVALLOC as OfSize, (size), size);
 
-unsafe extern "C" fn on_realloc(block: *mut c_void, size: usize, caller: usize) -> *mut c_void {
+unsafe extern "C" fn on_realloc(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
     // The block leaves the table first: afterwards another thread may have the address.
     BLOCKS.remove(block as u64);
     let real = real!(REALLOC as OfBlock);
@@ -193,19 +193,19 @@ unsafe extern "C" fn on_realloc(block: *mut c_void, size: usize, caller: usize) 
         return unsafe { real(block, size) };
     }
     // SAFETY: the caller's own arguments.
-    sampled(unsafe { real(block, size) }, size, caller)
+    sampled(unsafe { real(block, size) }, size, place)
 }
 
 unsafe extern "C" fn on_reallocarray(
     block: *mut c_void,
     number: usize,
     size: usize,
-    caller: usize,
+    place: usize,
 ) -> *mut c_void {
     match number.checked_mul(size) {
         // Not the real one, which calls realloc: the bytes would count twice.
         // SAFETY: the caller's own arguments.
-        Some(bytes) => unsafe { on_realloc(block, bytes, caller) },
+        Some(bytes) => unsafe { on_realloc(block, bytes, place) },
         None => {
             let real = real!(REALLOCARRAY as OfBlockAndTwo);
             // SAFETY: the caller's own arguments, whose product is too large, so the call fails.
@@ -215,18 +215,18 @@ unsafe extern "C" fn on_reallocarray(
 }
 
 unsafe extern "C" fn on_posix_memalign(
-    place: *mut *mut c_void,
+    block: *mut *mut c_void,
     alignment: usize,
     size: usize,
-    caller: usize,
+    place: usize,
 ) -> c_int {
     let real = real!(POSIX_MEMALIGN as IntoPlace);
     let due = is_due(size);
     // SAFETY: the caller's own arguments.
-    let failed = unsafe { real(place, alignment, size) };
+    let failed = unsafe { real(block, alignment, size) };
     if due && failed == 0 {
-        // SAFETY: the call has succeeded, so it has written to the place.
-        sample(unsafe { *place } as usize, size, caller);
+        // SAFETY: the call has succeeded, so it has written the block's address there.
+        sample(unsafe { *block } as usize, size, place);
     }
     failed
 }
@@ -241,8 +241,8 @@ unsafe extern "C" fn on_free(block: *mut c_void) {
 /// Samples a block that was just allocated, and returns it.
 #[cold]
 #[inline(never)]
-fn sampled(block: *mut c_void, size: usize, caller: usize) -> *mut c_void {
-    sample(block as usize, size, caller);
+fn sampled(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
+    sample(block as usize, size, place);
     block
 }
 
