@@ -73,6 +73,23 @@ describe("the tab of memory", () => {
     });
   });
 
+  it("has the libraries and the owners of memory from malloc as the report has them", async () => {
+    const malloc = await recorded("malloc.rb");
+    for (const [grouping, label, place] of [["class", "library", -1], ["owner", "owner", 2]] as const) {
+      const [bytes, live] = [weights(malloc, label, "inuse_space"), weights(malloc, label, "inuse_objects")];
+      await open(malloc, `view=memory&view.objects=${grouping}`, async (opened) => {
+        const rows = (await opened.table("Blocks")).filter((row) => bytes.of(row.at(place)!) > 0);
+        assert.deepEqual(rows.map((row) => row.at(place)).sort(), bytes.values.filter((it) => it !== "(none)").sort());
+        for (const row of rows) {
+          const name = row.at(place)!;
+          assert.deepEqual(row.slice(0, 2), [`${amount(BYTES, bytes.of(name))} ${percent(bytes.of(name), bytes.all)}`, count(live.of(name))], name);
+        }
+        if (label === "owner") assert.ok(rows.some((row) => row.at(place) === "(unreferenced)"), "what was lost has no owner");
+        assert.ok(await opened.tab.getByRole("button", { name: "Library", exact: true }).isVisible());
+      });
+    }
+  });
+
   it("is not there without objects, and says what tells of live ones", async () => {
     assert.ok(!tabsOf(shop.model, everything(shop.model.profile)).includes("memory"));
     const small = await recorded("small.rb");

@@ -6,7 +6,7 @@ import { Segments } from "../parts/segments";
 import { useApp } from "../state/context";
 import { delta, ratio } from "./difference_words";
 import { Grid, TextCell, type Column } from "../parts/grid";
-import { chosen, ClassCell, GROUPINGS, isChosen, PlaceCell } from "../parts/object_rows";
+import { chosen, ClassCell, groupingWord, isChosen, PlaceCell } from "../parts/object_rows";
 import { useExport } from "../parts/export";
 
 const [BYTES, COUNT] = [{ name: "", unit: "bytes" }, { name: "", unit: "count" }];
@@ -41,7 +41,7 @@ export function GrowthTab() {
     number("Growth", grown),
     number("", (it) => ratio(it.weights[BYTES_BEFORE]!, it.weights[BYTES_AFTER]!), true),
     number("Objects", (it) => delta(it.weights[COUNT_BEFORE]!, it.weights[COUNT_AFTER]!, true, COUNT), true),
-    ...(by === "site" ? [] : [{ name: "Class", kind: "cell-name", width: "minmax(90px, 1fr)", cell: (it: Objects) => <ClassCell of={it.class} /> }]),
+    ...(by === "site" ? [] : [{ name: groupingWord(profile, "class"), kind: "cell-name", width: "minmax(90px, 1fr)", cell: (it: Objects) => <ClassCell of={it.class} /> }]),
     ...(by === "class" ? [] : [{ name: "Allocated in", kind: "cell-name", width: "minmax(120px, 2fr)", cell: (it: Objects) => <PlaceCell of={it.site} /> }]),
   ];
   useExport(() => `${rows.map((it) => `${grown(it).padStart(12)}   ${it.class} ${it.site < 0 ? "" : model.names.name(it.site)}`).join("\n")}\n`, () => null);
@@ -49,7 +49,7 @@ export function GrowthTab() {
     <>
       <div class="bar">
         {kinds.length > 1 && <Segments label="Of" choices={kinds.map((it) => [it === "live" ? "Live at the end" : "Allocated", it === kind, () => store.pick("growthOf", it)])} />}
-        <Segments label="By" choices={groupings.map((it) => [GROUPINGS[it], it === by, () => store.pick("objects", it)])} />
+        <Segments label="By" choices={groupings.map((it) => [groupingWord(profile, it), it === by, () => store.pick("objects", it)])} />
         <span class="muted">
           {bytes(totals[BYTES_BEFORE]!)}, then {bytes(totals[BYTES_AFTER]!)}
         </span>
