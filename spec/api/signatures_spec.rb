@@ -47,7 +47,7 @@ RSpec.describe Signatures do
       end
     end
     expect(wrong).to be_empty, wrong.join("\n")
-    expect(compared).to be > 700
+    expect(compared).to be > 500
   end
 
   # A method of each kind with its signature, and signatures that are wrong in a single way.
