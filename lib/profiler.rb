@@ -26,29 +26,32 @@ module Profiler
 
   # Loaded on first use: what starts threads or listens, pages, and {leaks}. All that a trap can call is loaded now, because a
   # trap cannot load files.
-  autoload :Browser, "#{__dir__}/profiler/browser"
-  autoload :Continuous, "#{__dir__}/profiler/periods/continuous"
-  autoload :Control, "#{__dir__}/profiler/control"
-  autoload :Directory, "#{__dir__}/profiler/store/directory"
-  autoload :Flight, "#{__dir__}/profiler/periods/flight"
-  autoload :Growth, "#{__dir__}/profiler/leaks"
-  autoload :Html, "#{__dir__}/profiler/html"
-  autoload :Leaks, "#{__dir__}/profiler/leaks"
-  autoload :MethodTrace, "#{__dir__}/profiler/method_trace"
-  autoload :Ledger, "#{__dir__}/profiler/ledger"
-  autoload :MemoryLog, "#{__dir__}/profiler/periods/memory_log"
-  autoload :Middleware, "#{__dir__}/profiler/middleware"
-  autoload :Sinks, "#{__dir__}/profiler/sinks"
-  autoload :OptionFault, "#{__dir__}/profiler/option_fault"
-  autoload :OwnSocket, "#{__dir__}/profiler/process/own_socket"
-  autoload :Otlp, "#{__dir__}/profiler/sinks/otlp"
-  autoload :Nearest, "#{__dir__}/profiler/nearest"
-  autoload :Periods, "#{__dir__}/profiler/periods/periods"
-  autoload :Permission, "#{__dir__}/profiler/permission"
-  autoload :Pprof, "#{__dir__}/profiler/pprof"
-  autoload :Pyroscope, "#{__dir__}/profiler/sinks/pyroscope"
-  autoload :Requests, "#{__dir__}/profiler/requests"
-  autoload :UnixAddress, "#{__dir__}/profiler/process/unix_address"
+  FILES = {
+    Browser: "browser",
+    Continuous: "periods/continuous",
+    Control: "control",
+    Directory: "store/directory",
+    Flight: "periods/flight",
+    Growth: "leaks",
+    Html: "html",
+    Leaks: "leaks",
+    MethodTrace: "method_trace",
+    Ledger: "ledger",
+    MemoryLog: "periods/memory_log",
+    Middleware: "middleware",
+    Sinks: "sinks",
+    OptionFault: "option_fault",
+    OwnSocket: "process/own_socket",
+    Otlp: "sinks/otlp",
+    Nearest: "nearest",
+    Periods: "periods/periods",
+    Permission: "permission",
+    Pprof: "pprof",
+    Pyroscope: "sinks/pyroscope",
+    Requests: "requests",
+    UnixAddress: "process/unix_address"
+  }.freeze
+  FILES.each { |name, file| autoload(name, "#{__dir__}/profiler/#{file}") }
 
   # The start of a marker without a block: after its end, so its duration is 0.
   INSTANT = (2**63) - 1
@@ -367,23 +370,19 @@ module Profiler
   end
 end
 
-# The extension does not load on other platforms, where only {Profiler.supported?} works.
-unless Profiler::Platform.unsupported_reason
-  Profiler::Platform.load_extension
-  require_relative "profiler/background_thread"
-  require_relative "profiler/process/interop"
-  require_relative "profiler/process/ends"
-  require_relative "profiler/process/eager"
-  require_relative "profiler/self_check"
-  require_relative "profiler/in_libraries"
-  require_relative "profiler/session"
-  require_relative "profiler/spans"
-  require_relative "profiler/profile"
-  require_relative "profiler/profile/analysis"
-  require_relative "profiler/profile/memory"
-  require_relative "profiler/input"
-  require_relative "profiler/sample"
-  require_relative "profiler/allocations"
+module Profiler
+  # The extension does not load on other platforms, where only {supported?} works.
+  unless Platform.unsupported_reason
+    Platform.load_extension
+    %w[background_thread process/interop process/ends process/eager self_check in_libraries session
+        spans profile profile/analysis profile/memory input sample allocations].each { |file| require_relative "profiler/#{file}" }
+  end
+  require_relative "profiler/always_on"
+  require_relative "profiler/memory"
+
+  # What is not for users. Files that are loaded later hide their constants themselves.
+  OWN = %i[AnyObject Attachment BackgroundThread Browser Clock ControlServer Doctor Eager Ends FILES FiberSpan FileName Html InLibraries Input
+           Interop Labels Leaks Losses Metrics Native Nearest OptionFault Output OwnSocket OWN Periods Permission Platform Requests SelfCheck
+           Sinks Spans Tracer UnixAddress].freeze
+  private_constant(*(OWN & constants))
 end
-require_relative "profiler/always_on"
-require_relative "profiler/memory"

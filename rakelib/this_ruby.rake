@@ -27,7 +27,7 @@ namespace :check do
     env, ruby = other_ruby(ENV.fetch("RUBY", RUBY))
     rake = [ruby, "-S", "rake"]
     sh env, *rake, "compile", verbose: false
-    sh env, ruby, "-I#{ROOT}/lib", "-rprofiler", "-e", "abort Profiler::SelfCheck.examine if Profiler::SelfCheck.examine", verbose: false
+    sh env, ruby, "-I#{ROOT}/lib", "-rprofiler", "-e", "abort Profiler.const_get(:SelfCheck).examine if Profiler.const_get(:SelfCheck).examine", verbose: false
     runs = { "specs" => [env, *rake, "spec"] }
     jits_of(ruby).each { |jit, enabled| runs["#{jit} specs"] = [env.merge(enabled), ruby, "-S", "rspec", "spec/names", "spec/laws"] }
     runs["stress"] = [env, *rake, "stress:here[#{ENV.fetch("STRESS_MINUTES", "2")}]"]

@@ -48,4 +48,5 @@ module Profiler
     end
     private_class_method :on_path?, :show_page
   end
+  private_constant :Browser
 end

@@ -2,8 +2,6 @@
 
 module Profiler
   # Text in the pages that Ruby writes.
-  #
-  # @api private
   module Html
     # The entities of characters that have a meaning in HTML.
     ESCAPES = { "&" => "&amp;", "<" => "&lt;", ">" => "&gt;", '"' => "&quot;", "'" => "&#39;" }.freeze
@@ -15,4 +13,5 @@ module Profiler
       text.b.gsub(/[&<>"']/n, ESCAPES).force_encoding(Encoding::UTF_8).scrub("?")
     end
   end
+  private_constant :Html
 end

@@ -68,4 +68,5 @@ module Profiler
       end
     end
   end
+  private_constant :Leaks
 end

@@ -4,8 +4,6 @@ module Profiler
   # Finds the name that the user probably meant.
   #
   # Ruby 2 can read this file, as {Autoload::Settings} needs it.
-  #
-  # @api private
   module Nearest
     class << self
       # @param word [String]
@@ -35,4 +33,5 @@ module Profiler
       end
     end
   end
+  private_constant :Nearest
 end

@@ -6,8 +6,6 @@ module Profiler
   #
   # A piece is a kind and a text: +text+, +option+ (the name of another option), +choice+ (the name of a Symbol that is allowed), or
   # +several+ (of these).
-  #
-  # @api private
   class OptionFault
     KINDS = %w[text option choice several].freeze
     # Where an exception keeps it. The extension knows the name.
@@ -99,4 +97,5 @@ module Profiler
       "--#{name.tr("_", "-")}"
     end
   end
+  private_constant :OptionFault
 end

@@ -93,4 +93,5 @@ module Profiler
       @digest.each_byte.zip(digest.each_byte).sum { |ours, theirs| ours ^ theirs }.zero?
     end
   end
+  private_constant :Permission
 end

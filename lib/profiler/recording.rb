@@ -127,4 +127,5 @@ module Profiler
       nil # it came to its end just now
     end
   end
+  private_constant :Recording
 end

@@ -2,8 +2,6 @@
 
 module Profiler
   # Labels jobs, and counts them in the running sessions.
-  #
-  # @api private
   module Requests
     # Runs the block, which is a job, or a part of one that is counted elsewhere.
     #
@@ -20,4 +18,5 @@ module Profiler
       end
     end
   end
+  private_constant :Requests
 end

@@ -40,4 +40,5 @@ module Profiler
       end
     end
   end
+  private_constant :Sinks
 end

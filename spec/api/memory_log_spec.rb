@@ -66,10 +66,10 @@ RSpec.describe "Memory over time" do
       $now = 0.0
       $objects = 0
       GC.singleton_class.define_method(:stat) { |_name| $objects }
-      Profiler::Clock.singleton_class.define_method(:now) { $now }
-      rows = Profiler::MemoryRows.new("every", 1)
+      Profiler.const_get(:Clock).singleton_class.define_method(:now) { $now }
+      rows = Profiler.const_get(:MemoryRows).new("every", 1)
       taken = 0
-      Profiler::Native.singleton_class.define_method(:memory_row) { %({"number": #{taken += 1}, "cpu_ns": #{taken > 2_002 ? 1_000_000_000 : 1_000}}) }
+      Profiler.const_get(:Native).singleton_class.define_method(:memory_row) { %({"number": #{taken += 1}, "cpu_ns": #{taken > 2_002 ? 1_000_000_000 : 1_000}}) }
       idle = 22.times.map { $now += 1; rows.take; taken }
       2_000.times { $now += 1; $objects += 20_000; rows.take }
       last = rows.last

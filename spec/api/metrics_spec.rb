@@ -5,11 +5,11 @@ RSpec.describe "Profiler.metrics" do
 
   let(:prelude) { <<~'RUBY' }
     # A sink of a continuous session.
-    class Kept < Profiler::Sinks::Plain
+    class Kept < Profiler.const_get(:Sinks)::Plain
       attr_reader :name, :counts
       def initialize(name, counts) = super(->(_profile) {}).then { @name, @counts = name, counts }
     end
-    METRICS = Profiler::Metrics
+    METRICS = Profiler.const_get(:Metrics)
   RUBY
 
   # The exposition format as its documentation has it: types, and numbers by name and labels. Raises for what is not valid.

@@ -47,7 +47,7 @@ RSpec.describe "Profiler.continuous with objects" do
 
   it "draws other periods in each worker" do
     drawn = run_json(<<~'RUBY')
-      windows = Profiler::Periods::ObjectWindows.new(0.01)
+      windows = Profiler.const_get(:Periods)::ObjectWindows.new(0.01)
       readings = [0.0, 0.0, 0]
       windows.define_singleton_method(:readings) { readings }
       draw = lambda do

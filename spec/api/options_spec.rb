@@ -83,15 +83,15 @@ RSpec.describe "Options of Profiler.run" do
       print_json([#{faults.keys.map { |options| "-> { Profiler.run(#{options}) { } }" }.join(", ")}].map do |block|
         block.call
       rescue ArgumentError => e
-        fault = Profiler::OptionFault.of(e)
-        again = Profiler::OptionFault.parse(JSON.parse(JSON.generate(fault.to_a)))
+        fault = Profiler.const_get(:OptionFault).of(e)
+        again = Profiler.const_get(:OptionFault).parse(JSON.parse(JSON.generate(fault.to_a)))
         [fault.name, fault.value, fault.allowed, again.on_command_line]
       end)
     RUBY
     expect(faults.keys.zip(found).to_h).to eq(faults)
     expect(run_json(<<~RUBY)).to eq([nil] * 6 + [nil])
       damaged = [nil, 7, {}, ["mode"], ["mode", 5, []], ["mode", nil, [["text"]]]]
-      print_json(damaged.map { |it| Profiler::OptionFault.parse(it) } << Profiler::OptionFault.of(ArgumentError.new("x")))
+      print_json(damaged.map { |it| Profiler.const_get(:OptionFault).parse(it) } << Profiler.const_get(:OptionFault).of(ArgumentError.new("x")))
     RUBY
   end
 
@@ -99,7 +99,7 @@ RSpec.describe "Options of Profiler.run" do
     named, *metadata = run_json(<<~RUBY)
       require "zlib"
       profile = Profiler.run(timeline: true, name: "nightly import") { 300_000.times { |it| it.to_s } }
-      named = Profiler::Native.formats.map(&:first).select do |format|
+      named = Profiler.const_get(:Native).formats.map(&:first).select do |format|
         written = profile.dump(format).b
         written = Zlib.gunzip(written) if written.unpack("C2") == [0x1f, 0x8b]
         written.include?("nightly import")

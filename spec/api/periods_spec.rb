@@ -121,7 +121,7 @@ RSpec.describe "Sessions for the life of a process" do
   # Puma asks as soon as the app is loaded, when a thread may not have had its first turn.
   it "have threads that are marked as safe for forks from their first instant on" do
     result = run_json(<<~RUBY)
-      marked = Array.new(20) { Profiler::BackgroundThread.new("mine") { sleep }.then { |it| [it.thread_variable_get(:fork_safe), it.kill] }.first }
+      marked = Array.new(20) { Profiler.const_get(:BackgroundThread).new("mine") { sleep }.then { |it| [it.thread_variable_get(:fork_safe), it.kill] }.first }
       print_json(marked)
     RUBY
     expect(result).to all(be(true))
@@ -176,7 +176,7 @@ RSpec.describe "Sessions for the life of a process" do
   end
 
   it "are said 20 times to be killed, however often they are" do
-    run("session = Profiler.continuous(period: 60, mode: :cpu) { }; 30.times { Thread.list.grep(Profiler::BackgroundThread).each { |it| it.kill.join }; wait_for { GC.start; session.running? } }",
+    run("session = Profiler.continuous(period: 60, mode: :cpu) { }; 30.times { Thread.list.grep(Profiler.const_get(:BackgroundThread)).each { |it| it.kill.join }; wait_for { GC.start; session.running? } }",
         err: satisfy { |said| said.scan("its thread was killed").size == 20 })
   end
 
@@ -200,7 +200,7 @@ RSpec.describe "Sessions for the life of a process" do
         burn(1_000)
         writer.write("here")
         read = waiting.value
-        print_json([read, Profiler::Periods::MODES])
+        print_json([read, Profiler.const_get(:Periods)::MODES])
       RUBY
       expect(read).to eq("here")
       expect(modes).to eq(RUBY_VERSION < "3.3" ? %w[cpu] : %w[cpu wall])

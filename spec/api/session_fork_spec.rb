@@ -17,7 +17,7 @@ RSpec.describe "Profiler::Session in a process that forks" do
   # Ruby 3.1 knows the main thread of a child by the id that it had in the parent.
   it "profiles the main thread of a child when another thread starts it, even one of the profiler's own" do
     threads = run_json(<<~RUBY)
-      ways = { all: ->(&block) { Thread.new(&block) }, main: ->(&block) { Thread.new(&block) }, own: ->(&block) { Profiler::BackgroundThread.new("own", &block) } }
+      ways = { all: ->(&block) { Thread.new(&block) }, main: ->(&block) { Thread.new(&block) }, own: ->(&block) { Profiler.const_get(:BackgroundThread).new("own", &block) } }
       print_json(ways.to_h do |name, thread|
         [name, in_fork do
           started = Queue.new

@@ -79,10 +79,10 @@ RSpec.describe "Profiler on an unsupported Ruby" do
   # Hooks on garbage collection are not used before Ruby 3.3.
   describe "that is newer than those it was tested with", if: RUBY_VERSION >= "3.3" do
     let(:prelude) { <<~RUBY }
-      Profiler::SelfCheck.send(:remove_const, :NEEDED)
-      Profiler::SelfCheck::NEEDED = true
+      Profiler.const_get(:SelfCheck).send(:remove_const, :NEEDED)
+      Profiler.const_get(:SelfCheck)::NEEDED = true
       # Answers of the VM that are wrong.
-      def answer(*answers) = Profiler::Native.define_singleton_method(:probe) { |_objects| answers }
+      def answer(*answers) = Profiler.const_get(:Native).define_singleton_method(:probe) { |_objects| answers }
     RUBY
 
     it "works if its self-check passes" do

@@ -29,14 +29,14 @@ module CompatibilityRecorder
   def self.around(test)
     return yield unless LABELS
 
-    before = Profiler::Labels.current
+    before = Profiler.const_get(:Labels).current
     begin
-      Profiler::Labels.enter_scope(before, Profiler::Labels.new_scope)
+      Profiler.const_get(:Labels).enter_scope(before, Profiler.const_get(:Labels).new_scope)
       Profiler.label(test: test) do
         yield.tap { record("(label of) #{test}", "lost") unless Profiler.labels[:test] == test.byteslice(0, 256) }
       end
     ensure
-      Profiler::Labels.leave(before)
+      Profiler.const_get(:Labels).leave(before)
     end
   end
 

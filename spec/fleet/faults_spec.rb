@@ -213,7 +213,7 @@ RSpec.describe "Windows for an engine that fails" do
         end
       end
       result = run_json(<<~RUBY)
-        endpoint = Profiler::Sinks::Endpoint.new("http://[::1]:#{server.addr[1]}", timeout: 0.2)
+        endpoint = Profiler.const_get(:Sinks)::Endpoint.new("http://[::1]:#{server.addr[1]}", timeout: 0.2)
         before = cpu_now
         reply = begin
           endpoint.post("x" * 1_000, "text/plain").to_s

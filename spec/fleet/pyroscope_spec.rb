@@ -101,9 +101,9 @@ RSpec.describe "Windows for Pyroscope" do
   it "name one service for all workers of a server" do
     out = run(<<~RUBY)
       titles = ["puma: cluster worker 0: 4711 [shop]", "puma 5.6.5 (tcp://0.0.0.0:9292) [shop]", #{__FILE__.inspect}, "-e", "", "sidekiq 7 shop [0 of 5 busy]"]
-      puts titles.map { |it| Profiler::Sinks::Service.program(it) }
+      puts titles.map { |it| Profiler.const_get(:Sinks)::Service.program(it) }
       $PROGRAM_NAME = "unicorn worker[3] -c x.rb"
-      puts Profiler::Sinks::Service.name_from, Profiler::Sinks::Service.name_from("OTEL_RESOURCE_ATTRIBUTES" => "a=b,service.name=shop")
+      puts Profiler.const_get(:Sinks)::Service.name_from, Profiler.const_get(:Sinks)::Service.name_from("OTEL_RESOURCE_ATTRIBUTES" => "a=b,service.name=shop")
     RUBY
     expect(out.lines(chomp: true)).to eq(%w[puma puma pyroscope_spec -e ruby sidekiq unicorn shop])
   end

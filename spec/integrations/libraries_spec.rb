@@ -179,7 +179,7 @@ RSpec.describe "The labels of libraries" do
         end
       end
       2.times { Profiler.start.stop }
-      hooks = Profiler::InLibraries.instance_variable_get(:@hooked)
+      hooks = Profiler.const_get(:InLibraries).instance_variable_get(:@hooked)
       print_json([Object.autoload?(:Sinatra).to_s, hooks[:RSpec]])
     RUBY
     expect(found).to eq ["/nowhere/sinatra", false]

@@ -99,7 +99,7 @@ RSpec.describe "Method names" do
         now - began
       end
       took.call(:a0) # the first time is not like the others
-      pairs = [%i[a1 a2], %i[a3 a4], %i[a5 a6]].map { |name, other| [took.call(name), Profiler::Ends.in_time { took.call(other) }] }
+      pairs = [%i[a1 a2], %i[a3 a4], %i[a5 a6]].map { |name, other| [took.call(name), Profiler.const_get(:Ends).in_time { took.call(other) }] }
       print_json(pairs.transpose.map(&:min))
     RUBY
     expect(at_end).to be < 0.75 * before

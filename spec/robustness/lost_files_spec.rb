@@ -57,7 +57,7 @@ RSpec.describe "A profiled process that lost the files of the gem" do
       def listener.forked(_same) = require("no/such/file")
       def listener.around_exec = raise(NotImplementedError, "not here")
       def listener.process_ends(_error) = raise("ended")
-      Profiler::Ends.listen(listener)
+      Profiler.const_get(:Ends).listen(listener)
       Process.wait(fork { puts "in the child"; $stdout.flush })
       begin
         exec("/no/such/program")

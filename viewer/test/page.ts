@@ -169,7 +169,7 @@ const shown = new Map<string, Map<string, string>>();
 function displayed(file: string): Map<string, string> {
   let names = shown.get(file);
   if (!names) {
-    const functions = JSON.parse(ruby("-r", "profiler", "-r", "json", "-e", "puts JSON.generate(Profiler::Native.functions(Profiler::Profile.load(ARGV[0])))", file)) as [string, string, number, boolean, string][];
+    const functions = JSON.parse(ruby("-r", "profiler", "-r", "json", "-e", "puts JSON.generate(Profiler.const_get(:Native).functions(Profiler::Profile.load(ARGV[0])))", file)) as [string, string, number, boolean, string][];
     names = new Map(functions.map(([name, path, first_line, , read]) => [keyOf({ name, path, first_line }), read]));
     shown.set(file, names);
   }

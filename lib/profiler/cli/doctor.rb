@@ -45,7 +45,7 @@ module Profiler
       def call(arguments)
         expected(arguments, 0, "no arguments")
         choose_color
-        facts = Profiler::Doctor.examine
+        facts = Profiler.const_get(:Doctor).examine
         @json ? print_json(facts) : print_text(facts)
         facts[:ok] ? 0 : 1
       end
@@ -129,8 +129,8 @@ module Profiler
           text += "; #{engine[:note]}" if engine[:note]
           [engine[:name], text, engine[:available] && !engine[:note] ? nil : :warning]
         end
-        by = "#{Profiler::Doctor::ENGINE}=#{requested.inspect}" if requested
-        how = by ? "requested by #{by}" : "the default; #{Profiler::Doctor::ENGINE}=NAME selects another"
+        by = "#{Profiler.const_get(:Doctor)::ENGINE}=#{requested.inspect}" if requested
+        how = by ? "requested by #{by}" : "the default; #{Profiler.const_get(:Doctor)::ENGINE}=NAME selects another"
         lines << ["engine", chosen ? "#{chosen}, #{how}" : "none#{" (#{by})" if by}", chosen ? nil : :problem]
       end
 

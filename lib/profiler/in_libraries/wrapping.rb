@@ -27,7 +27,7 @@ module Profiler
             owner.class_eval { private(define_method(kept, original || proc {})) }
             owner.class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
               #{visibility} def #{name}(*arguments, &block)
-                ::#{hooks.name}.#{name}(self, *arguments) { #{original ? "__send__(:'#{kept}', *arguments, &block)" : "super(*arguments, &block)"} }
+                #{hooks.name.delete_prefix("Profiler::")}.#{name}(self, *arguments) { #{original ? "__send__(:'#{kept}', *arguments, &block)" : "super(*arguments, &block)"} }
               end
               ruby2_keywords(:#{name})
             RUBY

@@ -102,4 +102,5 @@ module Profiler
     # @api private
     def end_period(till) = @periods.finish(till, stop: false)
   end
+  private_constant :Always
 end

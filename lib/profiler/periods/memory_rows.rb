@@ -94,4 +94,5 @@ module Profiler
       false # the row says why there is none
     end
   end
+  private_constant :MemoryRows
 end

@@ -304,6 +304,7 @@ module Profiler
 
     def lose(error) = @client.lose(error)
   end
+  private_constant :Periods
 end
 
 require_relative "object_windows" # which reopens the class

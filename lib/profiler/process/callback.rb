@@ -30,4 +30,5 @@ module Profiler
       end
     end
   end
+  private_constant :Callback
 end

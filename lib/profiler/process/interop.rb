@@ -106,13 +106,13 @@ module Profiler
         # the original.
         return if owner.private_method_defined?(kept, false)
 
-        holder = owner.singleton_class? ? "singleton_class" : "::Profiler::Interop::KERNEL"
-        inherited = "::Profiler::Interop.inherited(#{holder}, :#{name})" unless original
+        holder = owner.singleton_class? ? "singleton_class" : "Interop::KERNEL"
+        inherited = "Interop.inherited(#{holder}, :#{name})" unless original
         owner.class_eval { private(define_method(kept, original || proc {})) }
         owner.class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
           #{visibility(owner, name)}
           def #{name}(...)
-            ::#{hooks.name}.#{name}(#{inherited || "#{holder}.instance_method(:'#{kept}')"}, self, ...)
+            #{hooks.name.delete_prefix("Profiler::")}.#{name}(#{inherited || "#{holder}.instance_method(:'#{kept}')"}, self, ...)
           end
         RUBY
       end

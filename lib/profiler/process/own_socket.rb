@@ -35,4 +35,5 @@ module Profiler
       nil
     end
   end
+  private_constant :OwnSocket
 end

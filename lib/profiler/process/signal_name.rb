@@ -17,4 +17,5 @@ module Profiler
       raise OptionFault.error("signal", text, "is not a signal that can be used (allowed: USR1, USR2, HUP and similar ones)")
     end
   end
+  private_constant :SignalName
 end

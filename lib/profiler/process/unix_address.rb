@@ -110,4 +110,5 @@ module Profiler
       nil # it is gone, or the directory is
     end
   end
+  private_constant :UnixAddress
 end

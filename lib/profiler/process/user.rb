@@ -2,8 +2,6 @@
 
 module Profiler
   # The user with whose rights a process runs, as the kernel says.
-  #
-  # @api private
   module ProcessUser
     class << self
       # @param process [Integer, String] its number
@@ -36,4 +34,5 @@ module Profiler
       end
     end
   end
+  private_constant :ProcessUser
 end

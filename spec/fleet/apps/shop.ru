@@ -13,7 +13,7 @@ file = lambda do |profile|
   profile.save(File.join(ENV.fetch("OUT"), "#{Process.pid}-#{written += 1}.pb.gz"))
 end
 at_exit { account("end", SINK.counts) } # after that of the session, which sends the last window
-SESSION = Profiler.continuous(to: [SINK, file], period: Float(ENV.fetch("PERIOD")), mode: Profiler::Platform::TIME_MODES + [:allocations],
+SESSION = Profiler.continuous(to: [SINK, file], period: Float(ENV.fetch("PERIOD")), mode: Profiler.const_get(:Platform)::TIME_MODES + [:allocations],
                                max_overhead: nil) # or some windows would have no objects
 at_exit { account("metrics", SESSION.flush && Profiler.metrics.transform_values { |it| it.is_a?(Hash) ? it.map { |labels, number| [labels, number] } : it }) }
 

@@ -104,7 +104,7 @@ RSpec.describe "Profiler::Pprof.listen" do
     said = /\A(\[profiler\] a request for a profile failed: RuntimeError: stray\n)?\[profiler\] no longer listening on 127\.0\.0\.1:\d+, because the thread was killed\n\z/
     result = run_json(<<~'RUBY', err: match(said))
       listener = listen
-      thread = Thread.list.grep(Profiler::BackgroundThread).first
+      thread = Thread.list.grep(Profiler.const_get(:BackgroundThread)).first
       statuses = Array.new(5) { thread.raise("stray"); status(get(listener.address, "/metrics")) }
       thread.kill.join
       print_json([statuses, listener.running?, error { get(listener.address, "/metrics") }[/\A\S+:/]])

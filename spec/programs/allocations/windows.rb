@@ -6,7 +6,7 @@ require_relative "../helpers"
 
 # A program whose periods have these rates of objects a second, on one CPU.
 def run(rates, share)
-  windows = Profiler::Periods::ObjectWindows.new(share)
+  windows = Profiler.const_get(:Periods)::ObjectWindows.new(share)
   readings = [0.0, 0.0, 0]
   windows.define_singleton_method(:readings) { readings }
   windows.start_over

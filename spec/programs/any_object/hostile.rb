@@ -41,7 +41,7 @@ end
 def wrong(name)
   hostile_values.filter_map do |value|
     raised = error { yield value }
-    "#{name} #{Profiler::AnyObject.text(value)}: #{raised.scrub[0, 200]}" unless raised.start_with?("Errno::") || allowed?(raised)
+    "#{name} #{Profiler.const_get(:AnyObject).text(value)}: #{raised.scrub[0, 200]}" unless raised.start_with?("Errno::") || allowed?(raised)
   end
 end
 

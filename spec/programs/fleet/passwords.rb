@@ -14,7 +14,7 @@ raised = wrong.flat_map do |url|
    -> { Profiler::Pyroscope.new("http://host", headers: { "a" => "hush\n" }) },
    -> { Profiler::Pyroscope.new("http://host", token: "hush\r") },
    -> { ENV["PYROSCOPE_HTTP_HEADERS"] = '{"hush'; Profiler::Pyroscope.new },
-   -> { ENV["http_proxy"] = "http://me:hu sh@proxy"; Profiler::Sinks::Endpoint.new("http://host").post("", "") }]
+   -> { ENV["http_proxy"] = "http://me:hu sh@proxy"; Profiler.const_get(:Sinks)::Endpoint.new("http://host").post("", "") }]
 end
 said = raised.map do |block|
   block.call

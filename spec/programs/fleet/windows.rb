@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Windows for Pyroscope that are sent at once, and again soon if they fail. Needs the helpers.
-Profiler::Sinks::Sender.send(:remove_const, :FIRST_PAUSE)
-Profiler::Sinks::Sender::FIRST_PAUSE = 0.02
+Profiler.const_get(:Sinks)::Sender.send(:remove_const, :FIRST_PAUSE)
+Profiler.const_get(:Sinks)::Sender::FIRST_PAUSE = 0.02
 
 class Profiler::Pyroscope
   remove_const(:JITTER)

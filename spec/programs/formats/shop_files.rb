@@ -22,7 +22,7 @@ extensions = %w[pb.gz folded svg speedscope.json firefox.json firefox.json.gz cp
 extensions.each { |it| profile.save("#{ARGV[0]}/it.#{it}") }
 profile.save("#{ARGV[0]}/cpu.stackprof.json", type: :cpu)
 %i[flame reverse flamechart].each { |it| profile.save("#{ARGV[0]}/#{it}.svg", style: it) }
-clean = ->(name) { Profiler::Native.clean(name) }
+clean = ->(name) { Profiler.const_get(:Native).clean(name) }
 rows = %i[cpu wall].to_h { |of| [of, profile.top(limit: 0, type: of).group_by { |it| clean[it[:name]] }.transform_values { |all| [all.sum { |it| it[:self] }, all.sum { |it| it[:total] }] }] }
 threads = profile.samples.group_by(&:thread_id).transform_values { |all| all.sum(&:wall) }
 heaviest = threads.max_by(&:last).first

@@ -6,12 +6,12 @@ require_relative "renewing"
 
 Kept = Class.new
 session = Profiler.start(mode: :allocations, every: 1)
-watch = Profiler::Session.begin({ mode: :cpu, threads: :all }, scope: Profiler::Labels.new_scope, slices: true) { nil }
+watch = Profiler::Session.begin({ mode: :cpu, threads: :all }, scope: Profiler.const_get(:Labels).new_scope, slices: true) { nil }
 40.times do |round|
   Object.class_eval("def made = 3.times { Kept.new }", "made#{round}.rb", 1)
   2.times { made }
   kept # generations are frozen at 60 handles
-  watch.slice(Profiler::Labels.new_scope).stop
+  watch.slice(Profiler.const_get(:Labels).new_scope).stop
   Object.class_eval("def made = nil", "none.rb")
   GC.start
   # New code takes the place of what is gone.

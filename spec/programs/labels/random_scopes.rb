@@ -12,7 +12,7 @@ SEED = Integer(ENV.fetch("SEED") { Random.new_seed % 1_000_000 })
 MODE = ENV.fetch("MODE", "cpu").split(",").map(&:to_sym)
 REQUESTS = Integer(ENV.fetch("REQUESTS", "60"))
 THREADS = 6
-SLICED = ENV["SLICES"] && Profiler::Session.begin({ mode: MODE, interval: 1_000 }, scope: Profiler::Labels.new_scope, slices: true)
+SLICED = ENV["SLICES"] && Profiler::Session.begin({ mode: MODE, interval: 1_000 }, scope: Profiler.const_get(:Labels).new_scope, slices: true)
 SLACK_NS = 100_000
 # Before Ruby 3.3 waits are sampled, and a crossing between two ticks was seen to miss 0.94 ms of an interval of 1 ms, once in
 # thousands of requests.
@@ -59,7 +59,7 @@ class Request
     @inner = [0, 0]
     @outer = [0, 0]
     Work.module_eval("def self.request_#{number}(milliseconds) = Request.burn(milliseconds)", __FILE__, __LINE__)
-    @scope = Profiler::Labels.new_scope
+    @scope = Profiler.const_get(:Labels).new_scope
     @session = SLICED ? SLICED.slice(@scope) : Profiler::Session.begin({ mode: MODE, interval: 1_000, threads: :current }, scope: @scope)
   end
 
@@ -67,14 +67,14 @@ class Request
   def piece(&others)
     outer = clocks
     @session.join
-    before = Profiler::Labels.current
-    Profiler::Labels.enter_scope(before, @scope)
+    before = Profiler.const_get(:Labels).current
+    Profiler.const_get(:Labels).enter_scope(before, @scope)
     begin
       inner = clocks
       inside(&others)
       add(@inner, inner)
     ensure
-      Profiler::Labels.leave(before)
+      Profiler.const_get(:Labels).leave(before)
     end
     add(@outer, outer)
   end

@@ -7,5 +7,5 @@ ENVS = { "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "/debug/pprof", "QUERY_STRI
          "HTTP_HOST" => "localhost:3000" }.freeze
 def pprof(*app, **options) = Profiler::Pprof.new(*app, **options)
 def get(app, path, query = "", **env) = app.call(ENVS.merge("PATH_INFO" => path, "QUERY_STRING" => query).merge(env.transform_keys(&:to_s)))
-def profile(response) = Profiler::Native.parse(response[2].join)
+def profile(response) = Profiler.const_get(:Native).parse(response[2].join)
 def open_now = [ObjectSpace.each_object(Profiler::Session).count(&:running?), Profiler.metrics[:profiler_sessions]]

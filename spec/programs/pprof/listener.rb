@@ -20,5 +20,5 @@ end
 def head(path, *lines, method: "GET") = ["#{method} #{path} HTTP/1.1", "Host: localhost", *lines, "", ""].join("\r\n")
 def get(address, path, *lines, method: "GET") = send_raw(address, head(path, "Authorization: Bearer #{TOKEN}", *lines, method: method))
 def status(response) = response[/\AHTTP\/1\.1 (\d+)/, 1]&.to_i || response
-def own_threads = Thread.list.grep(Profiler::BackgroundThread).size
+def own_threads = Thread.list.grep(Profiler.const_get(:BackgroundThread)).size
 def sessions = Profiler.metrics[:profiler_sessions]

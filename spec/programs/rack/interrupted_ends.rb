@@ -5,7 +5,7 @@
 require_relative "../helpers"
 
 _ = Profiler::Middleware # loads the rest
-policy = Profiler::Recording::Policy.new(mode: :cpu, rate: 1_000_000, concurrency: 1, out: ->(_result) {})
+policy = Profiler.const_get(:Recording)::Policy.new(mode: :cpu, rate: 1_000_000, concurrency: 1, out: ->(_result) {})
 finish = lambda do |at|
   returns = 0
   trace = TracePoint.new(:return) do |event|

@@ -5,7 +5,7 @@ require_relative "../helpers"
 
 junk = "no profile" * 300
 refuse = lambda do
-  [-> { Profiler::Native.parse(junk) }, -> { Profiler::Native.check_format("tea") }].each do |refused|
+  [-> { Profiler.const_get(:Native).parse(junk) }, -> { Profiler.const_get(:Native).check_format("tea") }].each do |refused|
     refused.call
   rescue Profiler::FormatError, ArgumentError
     nil

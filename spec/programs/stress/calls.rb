@@ -85,7 +85,7 @@ module Stress
           "save" => -> { result.save(path.call) },
           "dump" => -> { result.dump(%i[pprof speedscope firefox text].sample) },
           "samples" => -> { result.samples.first(3).map { |sample| sample.frames.map(&:name) } },
-          "parse" => -> { Profiler::Native.parse(written) },
+          "parse" => -> { Profiler.const_get(:Native).parse(written) },
           "merge" => -> { result.merge(result) },
           "name_of" => -> { Profiler.name_of([method(:puts), Kernel.instance_method(:puts), Class.new { def a = 1 }.instance_method(:a)].sample) }
         }
@@ -94,7 +94,7 @@ module Stress
       def requests
         environment = { "REQUEST_METHOD" => "GET", "PATH_INFO" => "/", "QUERY_STRING" => "", "rack.url_scheme" => "http" }
         kept = ->(_result) {}
-        policy = POLICIES[:policy] = Profiler::Recording::Policy.new(mode: :cpu, sample_rate: 1, concurrency: 8, rate: 1_000_000, duration: 1, out: kept)
+        policy = POLICIES[:policy] = Profiler.const_get(:Recording)::Policy.new(mode: :cpu, sample_rate: 1, concurrency: 8, rate: 1_000_000, duration: 1, out: kept)
         app = ->(_env) { [200, {}, [Stress.work(5).to_s]] }
         web = POLICIES[:web] = Profiler::Middleware.new(app, slower_than: 0, sample_rate: 0.5, rate: 1_000_000, duration: 1, out: kept)
         asks = environment.merge("QUERY_STRING" => "profile=cpu", "REMOTE_ADDR" => "127.0.0.1")

@@ -47,7 +47,7 @@ srand(Integer(ENV.fetch("SEED", "42")))
 GC.auto_compact = true if COMPACT
 $done = false
 $requests = $evals = $sessions = $samples = $births = $names = $children = $objects = 0
-WATCH = Profiler::Recording::Policy.new(slower_than: 100, out: ->(_result) {}) if PROFILED
+WATCH = Profiler.const_get(:Recording)::Policy.new(slower_than: 100, out: ->(_result) {}) if PROFILED
 FINALIZER = proc { 5.times { "made by a finalizer" * 2 } }
 
 def deep(level)

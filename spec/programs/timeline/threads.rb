@@ -19,5 +19,5 @@ print_json(
   naps: both.map { |all| all.select { |it| it.state == :waiting && phase[it] == "nap" }.sum(&:wall) / 1_000_000 },
   clocks: both.map { |all| all.sum(&:cpu) / 1_000_000 },
   own: own.map { |it| it.map { |ns| ns / 1_000_000 } },
-  same: same?(profile), read: same?(Profiler::Native.parse(profile.to_pprof)), stats: profile.stats
+  same: same?(profile), read: same?(Profiler.const_get(:Native).parse(profile.to_pprof)), stats: profile.stats
 )

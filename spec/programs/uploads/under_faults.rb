@@ -27,10 +27,10 @@ end
 def app(url, out)
   require "profiler"
   random = Random.new(SEED)
-  Profiler::Sinks::Sender.send(:remove_const, :FIRST_PAUSE)
-  Profiler::Sinks::Sender.const_set(:FIRST_PAUSE, 0.02)
-  Profiler::Sinks::Sender.send(:remove_const, :LONGEST_PAUSE)
-  Profiler::Sinks::Sender.const_set(:LONGEST_PAUSE, 0.5)
+  Profiler.const_get(:Sinks)::Sender.send(:remove_const, :FIRST_PAUSE)
+  Profiler.const_get(:Sinks)::Sender.const_set(:FIRST_PAUSE, 0.02)
+  Profiler.const_get(:Sinks)::Sender.send(:remove_const, :LONGEST_PAUSE)
+  Profiler.const_get(:Sinks)::Sender.const_set(:LONGEST_PAUSE, 0.5)
   Profiler::Pyroscope.send(:remove_const, :JITTER)
   Profiler::Pyroscope.const_set(:JITTER, 0)
   taken = []

@@ -40,7 +40,7 @@ module Stress
   worker("rows of memory") do
     next sleep(0.1) unless PROFILED
 
-    row = Profiler::Ledger.rows("[#{Profiler::Native.memory_row}]").first
+    row = Profiler::Ledger.rows("[#{Profiler.const_get(:Native).memory_row}]").first
     count(:rows)
     sum = row.fetch(:kinds).values.sum
     wrong("a row", row.to_s) unless (sum - row.fetch(:rss)).abs < (row.fetch(:rss) * 0.2) + (8 << 20)
