@@ -3,7 +3,6 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::Ordering;
 
-use ::profiler_core::ids::{LabelSetId, ScopeId};
 use ::profiler_core::record::{Header, State, WallTimes};
 
 use crate::shared::CAPTURE;
@@ -30,17 +29,12 @@ pub(crate) fn header_now(state: &ThreadState, doing: State, monotonic_ns: u64) -
 pub(crate) fn header_at(state: &ThreadState, doing: State, monotonic_ns: u64, cpu_ns: u64) -> Header {
     let measured = CAPTURE.walls.load(Ordering::Relaxed);
     Header {
-        thread: state.id(),
         state: doing,
-        labels: LabelSetId(state.labels.set.load(Ordering::Relaxed)),
-        scope: ScopeId(state.labels.scope.load(Ordering::Relaxed)),
-        span: state.labels.span.get(),
         cpu_ns,
-        deferred_cpu_ns: 0,
         runnable_ns: state.off_cpu.runnable_ns(),
-        monotonic_ns,
         start_cpu_ns: state.start_cpu_ns.load(Ordering::Relaxed),
         walls: if measured { state.walls_at(monotonic_ns, cpu_ns) } else { WallTimes::default() },
+        ..state.header(monotonic_ns)
     }
 }
 

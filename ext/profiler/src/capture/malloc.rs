@@ -18,12 +18,12 @@
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicU64, Ordering};
 
-use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use ::profiler_core::ids::ThreadId;
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
 use ::profiler_core::record::frame::Synthetic;
 use ::profiler_core::record::object_class::Class;
-use ::profiler_core::record::{push, Allocation, Header, Kind, State, Walk, WallTimes};
+use ::profiler_core::record::{push, Allocation, Header, Kind, Walk};
 use ::profiler_core::sampling::byte_sampler;
 use ::profiler_core::sampling::live_blocks::LiveBlocks;
 use ::profiler_core::sampling::live_objects::LiveObject;
@@ -74,7 +74,7 @@ pub(crate) fn send_lost(hub: &Hub) {
     }
     let class = Class::NO_LIBRARY;
     let kind = Kind::Malloc(Allocation { class, samples: 0, objects, bytes, object: None });
-    let header = header(None, clock::monotonic_ns());
+    let header = Header::new(ThreadId::OTHERS, clock::monotonic_ns());
     let walk = Walk { handles: &[], lines: &[], rootless: false };
     if !hub.push_draining(&Registry, || push(&hub.ring, kind, &header, walk, 3)) {
         count(&hub.counters.dropped_full);
@@ -128,7 +128,8 @@ fn sample(address: usize, size: usize, place: usize) {
 
 /// Publishes the sample with as much of the stack as can be known. Returns false if the ring has no space.
 fn record(hub: &Hub, state: Option<&'static ThreadState>, kind: Kind, now_ns: u64) -> bool {
-    let header = header(state, now_ns);
+    // All threads that are not registered count as one.
+    let header = state.map_or_else(|| Header::new(ThreadId::OTHERS, now_ns), |state| state.header(now_ns));
     if !vm::state::on_ruby_thread() {
         return record_frame(hub, kind, &header, Some(Synthetic::NoRuby));
     }
@@ -164,28 +165,4 @@ fn record_frame(hub: &Hub, kind: Kind, header: &Header, frame: Option<Synthetic>
     }
     CAPTURE.note_record(hub);
     true
-}
-
-/// Returns the header of a record about the calling thread, which has no clocks. All threads that are not
-/// registered count as one.
-fn header(state: Option<&ThreadState>, monotonic_ns: u64) -> Header {
-    let (labels, scope) = state.map_or((LabelSetId::NONE, ScopeId::NONE), |state| {
-        (
-            LabelSetId(state.labels.set.load(Ordering::Relaxed)),
-            ScopeId(state.labels.scope.load(Ordering::Relaxed)),
-        )
-    });
-    Header {
-        thread: state.map_or(ThreadId::OTHERS, ThreadState::id),
-        state: State::Running,
-        labels,
-        scope,
-        span: state.and_then(|it| it.labels.span.get()),
-        cpu_ns: 0,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns,
-        start_cpu_ns: 0,
-        walls: WallTimes::default(),
-    }
 }

@@ -319,7 +319,7 @@ impl Asked {
             doing,
             for_ns: since_ns.map(|it| now_ns.saturating_sub(it)),
             at_least,
-            labels: LabelSetId(state.labels.set.load(std::sync::atomic::Ordering::Relaxed)),
+            labels: state.labels.set_id(),
             holds_gvl: holder == Some(id) && matches!(doing, State::Running | State::Blocked | State::Gc),
             waits,
         }

@@ -10,8 +10,8 @@ use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::record::counters::count;
+use profiler_core::record::Header;
 use profiler_core::session::spec::SessionSpec;
-use profiler_core::session::state::ThreadReading;
 
 use crate::before_3_3;
 use crate::capture::{allocation, gc, handler, wait};
@@ -122,7 +122,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 
 /// Registers a thread, with its labels. Returns `None` if it has ended, is the profiler's own, or the
 /// registry is full.
-fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadReading> {
+fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<Header> {
     let native_id = thread.native_id?;
     // SAFETY: the GVL is held, and `thread` comes from a list that holds it.
     if unsafe { vm::own_threads::is_own(thread.object) } {
@@ -165,7 +165,7 @@ fn own_signal(config: &Config) -> Result<(), Refusal> {
 struct Profiled {
     /// The profiled threads; `None` means all present and future threads.
     threads: Option<Vec<ThreadId>>,
-    readings: Vec<ThreadReading>,
+    readings: Vec<Header>,
 }
 
 impl Profiled {

@@ -24,10 +24,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::MutexGuard;
 
-use profiler_core::ids::{LabelSetId, ScopeId};
 use profiler_core::pipeline::hub::ForkGuard;
-use profiler_core::record::WallTimes;
-use profiler_core::session::state::ThreadReading;
 
 use crate::capture::{allocation, malloc, wait, walk};
 use crate::engine::{perf, setitimer, ticker};
@@ -110,15 +107,9 @@ unsafe extern "C" fn in_child() {
     let orphans = held.sampler.remove_orphans(held.native_id);
     if let Some(drain) = held.drain.take() {
         // A new process has used no CPU time.
-        let now = me.map(|state| ThreadReading {
-            thread: state.id(),
-            cpu_ns: 0,
-            walls: WallTimes::default(),
-            runnable_ns: 0,
-            labels: LabelSetId(state.labels.set.load(Ordering::Relaxed)),
-            scope: ScopeId(state.labels.scope.load(Ordering::Relaxed)),
-        });
-        drain.start_over(clock::monotonic_ns(), &orphans, before, now);
+        let now_ns = clock::monotonic_ns();
+        let now = me.map(|state| state.header(now_ns));
+        drain.start_over(now_ns, &orphans, before, now);
     }
     held.sampler.start_over(before, me.map(ThreadState::id));
     if !held.sampler.ticks.is_empty() || !orphans.is_empty() || threads::hooked() {

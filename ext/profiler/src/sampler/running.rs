@@ -1,6 +1,5 @@
 //! The operations on a running session.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use magnus::Ruby;
@@ -8,8 +7,8 @@ use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::{LabelSet, Thread};
+use profiler_core::record::Header;
 use profiler_core::sampling::live_objects::LiveObject;
-use profiler_core::session::state::ThreadReading;
 
 use crate::capture::{allocation, malloc, wait};
 use crate::sampler::collection::Collection;
@@ -33,8 +32,7 @@ impl TickRequest {
         if !self.measures.wall || self.paused {
             return;
         }
-        let is_inside =
-            |it: &&ThreadState| scope.is_none_or(|scope| it.labels.scope.load(Ordering::Relaxed) == scope.0);
+        let is_inside = |it: &&ThreadState| scope.is_none_or(|scope| it.labels.scope_id() == scope);
         for state in
             threads::live().filter(|it| it.walls.is_suspended() && self.profiles(it.id())).filter(is_inside)
         {
@@ -186,7 +184,7 @@ pub(crate) fn record_marker(name: &str, started_ns: u64, info: impl FnOnce() -> 
         return;
     }
     let Some(state) = threads::current() else { return };
-    let (me, scope) = (state.id(), ScopeId(state.labels.scope.load(Ordering::Relaxed)));
+    let (me, scope) = (state.id(), state.labels.scope_id());
     let (now_ns, at_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     let Some(thread) = info() else { return };
     let interval = Interval { name, thread, started_ns, now_ns, at_ns };
@@ -265,6 +263,6 @@ pub(crate) fn result_threads(ruby: &Ruby, session: SessionId) -> Result<vm::thre
 }
 
 /// Returns the live threads, with their clocks and labels.
-pub(super) fn thread_readings() -> Vec<ThreadReading> {
+pub(super) fn thread_readings() -> Vec<Header> {
     threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
 }

@@ -24,7 +24,6 @@ use std::sync::atomic::{
 
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::Thread;
-use profiler_core::session::aggregate::LastClocks;
 use profiler_core::text::cut;
 
 use crate::shared::CAPTURE;
@@ -142,7 +141,10 @@ impl ThreadRegistry for Registry {
             |state: &&ThreadState| state.phase.compare_exchange(ENDED, TAKEN, Acquire, Relaxed).is_ok();
         for state in slab::in_use().filter(take) {
             let (cpu_ns, ended_ns) = (state.ended_cpu_ns.load(Relaxed), state.ended_ns.load(Relaxed));
-            into.push(life_until(state, cpu_ns, ended_ns, kept_info(state)));
+            into.push(ThreadLife {
+                last: state.header_with_clocks(ended_ns, cpu_ns),
+                info: kept_info(state),
+            });
             slab::free(state);
         }
     }
@@ -150,13 +152,7 @@ impl ThreadRegistry for Registry {
 
 /// Returns the life of a thread up to now, when its CPU clock reads `cpu_ns`.
 pub(crate) fn life(state: &ThreadState, cpu_ns: u64, info: Thread) -> ThreadLife {
-    life_until(state, cpu_ns, clock::monotonic_ns(), info)
-}
-
-fn life_until(state: &ThreadState, cpu_ns: u64, monotonic_ns: u64, info: Thread) -> ThreadLife {
-    let (start_cpu_ns, walls) = (state.start_cpu_ns.load(Relaxed), state.walls_at(monotonic_ns, cpu_ns));
-    let (thread, runnable_ns) = (state.id(), state.off_cpu.runnable_ns());
-    ThreadLife { last: LastClocks { thread, start_cpu_ns, cpu_ns, monotonic_ns, walls, runnable_ns }, info }
+    ThreadLife { last: state.header_with_clocks(clock::monotonic_ns(), cpu_ns), info }
 }
 
 /// Returns the name of a live thread for reports: the first 256 bytes of `ruby_name` if there is one, else

@@ -7,8 +7,8 @@ use std::sync::atomic::{
 
 use profiler_core::claim::Claimable;
 use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use profiler_core::record::Header;
 use profiler_core::sampling::wall_clock::WallClock;
-use profiler_core::session::state::ThreadReading;
 
 use crate::before_3_3::PolledWaits;
 use crate::sys::clock;
@@ -142,6 +142,20 @@ pub(crate) struct Labelled {
     /// The Ruby object that the labels came from, as a VALUE, which the mark function keeps; 0 if there is
     /// none.
     pub(crate) object: AtomicU64,
+}
+
+impl Labelled {
+    /// Returns the labels that are current on the thread.
+    #[inline]
+    pub(crate) fn set_id(&self) -> LabelSetId {
+        LabelSetId(self.set.load(Relaxed))
+    }
+
+    /// Returns the request or job that is current on the thread.
+    #[inline]
+    pub(crate) fn scope_id(&self) -> ScopeId {
+        ScopeId(self.scope.load(Relaxed))
+    }
 }
 
 impl Wanted {
@@ -313,18 +327,34 @@ impl ThreadState {
         self.object.load(Relaxed)
     }
 
-    /// Returns the thread's readings at the time when a session begins to profile it, with its CPU clock.
-    pub(crate) fn now(&self, cpu_ns: u64) -> ThreadReading {
-        let walls = self.walls_at(clock::monotonic_ns(), cpu_ns);
-        self.polled.apportion(&walls);
-        ThreadReading {
-            thread: self.id(),
-            cpu_ns,
-            walls,
-            runnable_ns: self.off_cpu.runnable_ns(),
-            labels: LabelSetId(self.labels.set.load(Relaxed)),
-            scope: ScopeId(self.labels.scope.load(Relaxed)),
+    /// Returns the header of a record about the thread, with its labels and none of its clocks.
+    #[inline]
+    pub(crate) fn header(&self, monotonic_ns: u64) -> Header {
+        let labels = &self.labels;
+        Header {
+            labels: labels.set_id(),
+            scope: labels.scope_id(),
+            span: labels.span.get(),
+            ..Header::new(self.id(), monotonic_ns)
         }
+    }
+
+    /// Returns the header with all clocks, of which the CPU clock reads `cpu_ns`.
+    pub(crate) fn header_with_clocks(&self, monotonic_ns: u64, cpu_ns: u64) -> Header {
+        Header {
+            cpu_ns,
+            runnable_ns: self.off_cpu.runnable_ns(),
+            start_cpu_ns: self.start_cpu_ns.load(Relaxed),
+            walls: self.walls_at(monotonic_ns, cpu_ns),
+            ..self.header(monotonic_ns)
+        }
+    }
+
+    /// Returns the clocks and labels at the time when a session begins to profile the thread.
+    pub(crate) fn now(&self, cpu_ns: u64) -> Header {
+        let header = self.header_with_clocks(clock::monotonic_ns(), cpu_ns);
+        self.polled.apportion(&header.walls);
+        header
     }
 
     /// Returns whether the thread is registered and has not ended.

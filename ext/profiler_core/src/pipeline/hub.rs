@@ -16,12 +16,13 @@ use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::profile::LabelSet;
 use crate::record::counters::{add, Counters};
 use crate::record::ring::Ring;
+use crate::record::Header;
 use crate::result::ended_threads::EndedThreads;
 use crate::sampling::live_objects::LiveObject;
 use crate::session::gvl_ticks::GvlTicks;
 use crate::session::labels::LabelSets;
 use crate::session::spec::SessionSpec;
-use crate::session::state::{SessionState, ThreadReading};
+use crate::session::state::SessionState;
 use crate::tables::block_names::BlockNames;
 use crate::tables::generations::Generations;
 
@@ -103,7 +104,7 @@ impl Hub {
         spec: SessionSpec,
         registry: &dyn ThreadRegistry,
         started_ns: u64,
-        threads: &[ThreadReading],
+        threads: &[Header],
     ) -> SessionId {
         self.catch_up(registry);
         let state = SessionState::new(spec, started_ns, threads, &self.labels());
@@ -190,7 +191,7 @@ impl Hub {
         session: SessionId,
         registry: &dyn ThreadRegistry,
         started_ns: u64,
-        threads: &[ThreadReading],
+        threads: &[Header],
     ) {
         self.catch_up(registry);
         let mut drain = self.lock();

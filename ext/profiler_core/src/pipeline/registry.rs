@@ -1,13 +1,13 @@
 //! The registry of threads, as seen by the pipeline.
 
 use crate::profile::Thread;
-use crate::session::aggregate::LastClocks;
+use crate::record::Header;
 
 /// The life of a thread up to now, or up to its end.
 #[derive(Clone, Debug)]
 pub struct ThreadLife {
     /// The clocks of the thread now, or at its end.
-    pub last: LastClocks,
+    pub last: Header,
     /// The thread as reports call it.
     pub info: Thread,
 }

@@ -59,3 +59,24 @@ pub struct Header {
     /// The wall clocks of the thread, all of which were 0 when it started.
     pub walls: WallTimes,
 }
+
+impl Header {
+    /// Returns the header of a record about a running thread without labels, with none of its clocks.
+    #[inline]
+    #[must_use]
+    pub fn new(thread: ThreadId, monotonic_ns: u64) -> Self {
+        Self {
+            thread,
+            state: State::Running,
+            labels: LabelSetId::NONE,
+            scope: ScopeId::NONE,
+            span: None,
+            cpu_ns: 0,
+            deferred_cpu_ns: 0,
+            runnable_ns: 0,
+            monotonic_ns,
+            start_cpu_ns: 0,
+            walls: WallTimes::default(),
+        }
+    }
+}

@@ -32,7 +32,6 @@ mod objects;
 mod off_cpu;
 mod turnover;
 use account::{forward, Account};
-pub use account::{FirstClocks, LastClocks};
 use objects::Objects;
 
 /// The sums of one session, with an account for each thread.
@@ -58,13 +57,13 @@ pub struct Aggregate {
 
 impl Aggregate {
     /// Creates the aggregate of a session that starts at `started_ns` on the monotonic clock, with the
-    /// threads that exist then. Other threads count from their start if `starts_inside`, otherwise from where
-    /// they enter the session's labels or scope.
+    /// threads that exist then, and whether their time counts from then on. Other threads count from their
+    /// start if `starts_inside`, otherwise from where they enter the session's labels or scope.
     pub fn new(
         measures: Measures,
         started_ns: u64,
         starts_inside: bool,
-        threads: impl IntoIterator<Item = FirstClocks>,
+        threads: impl IntoIterator<Item = (Header, bool)>,
     ) -> Self {
         let (weights, accounts) = (HashMap::default(), HashMap::default());
         let (recorder, now_ns) = (None, started_ns);
@@ -87,16 +86,14 @@ impl Aggregate {
 
     /// Resumes at `started_ns` after a pause, with the threads that exist then. Time that a thread spent
     /// during the pause is not counted.
-    pub fn resume(&mut self, started_ns: u64, threads: impl IntoIterator<Item = FirstClocks>) {
+    pub fn resume(&mut self, started_ns: u64, threads: impl IntoIterator<Item = (Header, bool)>) {
         self.started_ns = started_ns;
         let before = std::mem::take(&mut self.accounts);
-        let account = |first: FirstClocks| {
-            let before = before
-                .get(&first.thread)
-                .copied()
-                .unwrap_or_else(|| Account::at(first.cpu_ns, first.walls, first.runnable_ns));
-            let FirstClocks { cpu_ns, walls, runnable_ns, inside, labels, .. } = first;
-            (first.thread, Account { inside, labels, ..before.resumed(cpu_ns, walls, runnable_ns) })
+        let account = |(now, inside): (Header, bool)| {
+            let Header { thread, cpu_ns, walls, runnable_ns, labels, .. } = now;
+            let before = before.get(&thread).copied();
+            let before = before.unwrap_or_else(|| Account::at(cpu_ns, walls, runnable_ns));
+            (thread, Account { inside, labels, ..before.resumed(cpu_ns, walls, runnable_ns) })
         };
         self.accounts = threads.into_iter().map(account).collect();
     }
@@ -107,7 +104,7 @@ impl Aggregate {
         if header.monotonic_ns < self.started_ns || stays_outside {
             return;
         }
-        let account = self.account(&LastClocks::of(header));
+        let account = self.account(header);
         match (account.inside, inside) {
             (true, true) => account.labels = header.labels,
             (false, true) => {
@@ -116,8 +113,8 @@ impl Aggregate {
                 account.skip_to(header.cpu_ns, &header.walls, header.runnable_ns);
             }
             (true, false) => {
-                self.finish(&LastClocks::of(header));
-                self.account(&LastClocks::of(header)).inside = false;
+                self.finish(header);
+                self.account(header).inside = false;
             }
             (false, false) => {}
         }
@@ -140,7 +137,7 @@ impl Aggregate {
         let (thread, labels, starts_inside) = (header.thread, header.labels, self.starts_inside);
         let span = self.span(header);
         let key = |state| Key { stack, thread, labels, span, state, detail: Detail::None };
-        let account = self.account(&LastClocks::of(header));
+        let account = self.account(header);
         let mut blocked_ns = 0;
         if runnable && matches!(header.state, State::Running | State::Gc | State::Blocked) {
             blocked_ns = account.off_cpu.compare(header.cpu_ns, &header.walls, header.runnable_ns);
@@ -240,7 +237,7 @@ impl Aggregate {
 
     /// Finishes a thread whose clocks stand at `last`: attributes the rest of each kind to the stack that
     /// last had time of that kind, or to none.
-    pub fn finish(&mut self, last: &LastClocks) {
+    pub fn finish(&mut self, last: &Header) {
         if !self.measures.timed() {
             return;
         }
@@ -307,7 +304,7 @@ impl Aggregate {
         }
     }
 
-    fn account(&mut self, now: &LastClocks) -> &mut Account {
+    fn account(&mut self, now: &Header) -> &mut Account {
         let (inside, started_ns) = (self.starts_inside, self.started_ns);
         self.accounts
             .entry(now.thread)

@@ -8,32 +8,15 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::{LabelSetId, ScopeId, StackId, ThreadId};
-use crate::record::{Header, Kind, RawRecord, WallTimes};
+use crate::record::{Header, Kind, RawRecord};
 use crate::sampling::live_objects::LiveObject;
-use crate::session::aggregate::{Aggregate, FirstClocks, LastClocks};
+use crate::session::aggregate::Aggregate;
 use crate::session::gvl_ticks::{GvlTick, GvlTicks};
 use crate::session::key::Key;
 use crate::session::labels::LabelSets;
 use crate::session::recorder::Recorder;
 use crate::session::spans::Spans;
 use crate::session::spec::{keep_forked, SessionSpec};
-
-/// The clocks and labels of a thread when a session begins to profile it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThreadReading {
-    /// The thread.
-    pub thread: ThreadId,
-    /// The thread's CPU clock, ns.
-    pub cpu_ns: u64,
-    /// The thread's wall clocks.
-    pub walls: WallTimes,
-    /// The thread's clock of runnable time, in which it was ready but had no CPU, ns.
-    pub runnable_ns: u64,
-    /// The labels that are current on the thread.
-    pub labels: LabelSetId,
-    /// The scope that the thread is in.
-    pub scope: ScopeId,
-}
 
 /// The state of a session: its definition and its sums.
 #[derive(Clone, Debug)]
@@ -49,7 +32,7 @@ pub struct SessionState {
 
 impl SessionState {
     /// Starts a session at `started_ns` on the monotonic clock; `threads` are those that exist.
-    pub fn new(spec: SessionSpec, started_ns: u64, threads: &[ThreadReading], sets: &LabelSets) -> Self {
+    pub fn new(spec: SessionSpec, started_ns: u64, threads: &[Header], sets: &LabelSets) -> Self {
         let aggregate = aggregate(&spec, started_ns);
         let mut state =
             Self { spec, paused: false, objects_rest: false, matches: HashMap::default(), aggregate };
@@ -104,7 +87,7 @@ impl SessionState {
     }
 
     /// Finishes a thread whose clocks stand at `last`: attributes the rest of its time.
-    pub fn finish(&mut self, last: &LastClocks) {
+    pub fn finish(&mut self, last: &Header) {
         if !self.paused && self.spec.has_thread(last.thread) {
             self.aggregate.finish(last);
         }
@@ -159,15 +142,13 @@ impl SessionState {
     }
 
     /// Resumes the session at `started_ns` on the monotonic clock; `threads` are those that exist.
-    pub fn resume(&mut self, started_ns: u64, threads: &[ThreadReading], sets: &LabelSets) {
+    pub fn resume(&mut self, started_ns: u64, threads: &[Header], sets: &LabelSets) {
         self.paused = false;
         let mut seen = Vec::new();
-        for reading in threads {
-            if self.spec.has_thread(reading.thread) {
-                let inside = self.inside(reading.labels, reading.scope, sets);
-                let labels = self.labels(reading.labels, sets);
-                let ThreadReading { thread, cpu_ns, walls, runnable_ns, .. } = *reading;
-                seen.push(FirstClocks { thread, cpu_ns, walls, runnable_ns, inside, labels });
+        for now in threads {
+            if self.spec.has_thread(now.thread) {
+                let inside = self.inside(now.labels, now.scope, sets);
+                seen.push((Header { labels: self.labels(now.labels, sets), ..*now }, inside));
             }
         }
         self.aggregate.resume(started_ns, seen);
@@ -178,7 +159,7 @@ impl SessionState {
         &mut self,
         started_ns: u64,
         before: Option<ThreadId>,
-        me: Option<ThreadReading>,
+        me: Option<Header>,
         sets: &LabelSets,
     ) {
         if let Some(threads) = &mut self.spec.threads {

@@ -1,6 +1,6 @@
 //! The fiber that a sample is of, for sessions that request it.
 
-use profiler_core::ids::{ScopeId, ThreadId};
+use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::{Sample, SampleType};
 use profiler_core::record::{push, push_gvl_wait, Header, Kind, State, Walk, WallTimes};
@@ -17,17 +17,10 @@ fn only_requesting_sessions_distinguish_fibers() {
     let of = |fiber| hub.intern_labels(&labels("a"), fiber).1;
     for (fiber, at) in [(1, 100), (2, 200)] {
         let header = Header {
-            thread: ThreadId(1),
             state: State::Waiting,
             labels: of(fiber),
-            scope: ScopeId::NONE,
-            span: None,
-            cpu_ns: 0,
-            deferred_cpu_ns: 0,
-            runnable_ns: 0,
-            monotonic_ns: at,
-            start_cpu_ns: 0,
             walls: WallTimes { gvl_ns: at, ..WallTimes::default() },
+            ..Header::new(ThreadId(1), at)
         };
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
         push(&hub.ring, Kind::Wait, &header, walk, 2048).unwrap();

@@ -5,11 +5,11 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use profiler_core::ids::{ScopeId, ThreadId};
 use profiler_core::pipeline::collector::Collector;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::SampleType;
-use profiler_core::record::{push, push_label_switch, Header, Kind, State, Walk, WallTimes};
+use profiler_core::record::{push, push_label_switch, Header, Kind, State, Walk};
 use profiler_core::result::taken::Take;
 use profiler_core::session::spec::SessionSpec;
 
@@ -53,19 +53,7 @@ fn the_next_record_carries_dropped_time() {
     let session = hub.open(SessionSpec::default(), &registry, 0, &[now(1, 0)]);
     record(&hub, 1, State::Running, 10, &[16]);
     while hub.ring.try_push(1, |_| {}).is_ok() {}
-    let header_at = |cpu_ns| Header {
-        thread: ThreadId(1),
-        state: State::Running,
-        labels: LabelSetId::NONE,
-        scope: ScopeId::NONE,
-        span: None,
-        cpu_ns,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns: cpu_ns,
-        start_cpu_ns: 0,
-        walls: WallTimes::default(),
-    };
+    let header_at = |cpu_ns| Header { cpu_ns, ..Header::new(ThreadId(1), cpu_ns) };
     let walk = Walk { handles: &[handle(32)], lines: &[1], rootless: false };
     assert!(push(&hub.ring, Kind::Tick, &header_at(20), walk, 2048).is_err(), "full");
     while hub.drain_batch(&registry) {}
@@ -124,19 +112,7 @@ fn deep_stacks_keep_both_ends() {
     let (hub, registry) = (Hub::new(1 << 15), Ended::default());
     let handles: Vec<u64> = (1..=300).map(|frame| handle(frame * 8)).collect();
     let lines = vec![1; 300];
-    let header = Header {
-        thread: ThreadId(1),
-        state: State::Running,
-        labels: LabelSetId::NONE,
-        scope: ScopeId::NONE,
-        span: None,
-        cpu_ns: 5,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns: 5,
-        start_cpu_ns: 0,
-        walls: WallTimes::default(),
-    };
+    let header = Header { cpu_ns: 5, ..Header::new(ThreadId(1), 5) };
     for (rootless, depth, frames, cut_at) in
         [(false, 300, 300, None), (false, 129, 129, Some(64)), (true, 128, 128, Some(127))]
     {
@@ -217,19 +193,7 @@ fn the_collector_sleeps_until_there_are_enough_records() {
 fn a_session_with_labels_has_exactly_the_time_under_them() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let of = |endpoint| hub.intern_labels(&labels(endpoint), 0).1;
-    let header = |labels, cpu_ns| Header {
-        thread: ThreadId(1),
-        state: State::Running,
-        labels,
-        scope: ScopeId::NONE,
-        span: None,
-        cpu_ns,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns: cpu_ns,
-        start_cpu_ns: 0,
-        walls: WallTimes::default(),
-    };
+    let header = |labels, cpu_ns| Header { labels, cpu_ns, ..Header::new(ThreadId(1), cpu_ns) };
     let tick = |labels, cpu_ns| {
         let walk = Walk { handles: &[handle(16)], lines: &[1], rootless: false };
         push(&hub.ring, Kind::Tick, &header(labels, cpu_ns), walk, 2048).unwrap();
@@ -253,17 +217,9 @@ fn a_session_with_labels_has_exactly_the_time_under_them() {
 fn a_session_with_a_scope_has_exactly_the_time_inside_it() {
     let (hub, registry) = (Hub::new(4096), Ended::default());
     let header = |thread, scope, cpu_ns| Header {
-        thread: ThreadId(thread),
-        state: State::Running,
-        labels: LabelSetId::NONE,
         scope: ScopeId(scope),
-        span: None,
         cpu_ns,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns: cpu_ns,
-        start_cpu_ns: 0,
-        walls: WallTimes::default(),
+        ..Header::new(ThreadId(thread), cpu_ns)
     };
     let spec = |scope| SessionSpec { scope: Some(ScopeId(scope)), ..SessionSpec::default() };
     let sessions = [1, 2].map(|scope| hub.open(spec(scope), &registry, 0, &[now(1, 0)]));

@@ -1,11 +1,11 @@
 //! The span that a sample was taken in, for sessions that keep spans apart.
 
-use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::profile::{Profile, SampleType};
 use profiler_core::record::detail::GcCause;
 use profiler_core::record::ring::Ring;
-use profiler_core::record::{push, Header, Kind, RawRecord, Span, State, Walk, WallTimes};
+use profiler_core::record::{push, Header, Kind, RawRecord, Span, Walk};
 use profiler_core::result::taken::Take;
 use profiler_core::session::spec::{Measures, SessionSpec};
 use proptest::prelude::*;
@@ -18,19 +18,7 @@ fn span(trace: u8, number: u8, root: u8) -> Span {
 }
 
 fn header(span: Option<Span>, cpu_ns: u64) -> Header {
-    Header {
-        thread: ThreadId(1),
-        state: State::Running,
-        labels: LabelSetId::NONE,
-        scope: ScopeId::NONE,
-        span,
-        cpu_ns,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns: cpu_ns,
-        start_cpu_ns: 0,
-        walls: WallTimes::default(),
-    }
+    Header { span, cpu_ns, ..Header::new(ThreadId(1), cpu_ns) }
 }
 
 fn tick(hub: &Hub, span: Option<Span>, cpu_ns: u64) {

@@ -2,17 +2,15 @@
 
 use std::sync::Mutex;
 
-use profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
+use profiler_core::ids::{LabelSetId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
 use profiler_core::pipeline::SessionId;
 use profiler_core::profile::LabelSet;
 use profiler_core::profile::{Function, Profile, SampleType, Thread};
 use profiler_core::record::detail::GcCause;
-use profiler_core::record::{push, Header, Kind, State, Walk, WallTimes};
+use profiler_core::record::{push, Header, Kind, State, Walk};
 use profiler_core::result::taken::{Take, Taken, Unresolved};
-use profiler_core::session::aggregate::LastClocks;
-use profiler_core::session::state::ThreadReading;
 
 #[derive(Default)]
 pub(crate) struct Ended(pub(crate) Mutex<Vec<ThreadLife>>);
@@ -25,26 +23,12 @@ impl ThreadRegistry for Ended {
 
 pub(crate) fn life(thread: u32, start_cpu_ns: u64, cpu_ns: u64, name: &str) -> ThreadLife {
     let info = Thread { native_id: u64::from(thread), name: name.into() };
-    let last = LastClocks {
-        runnable_ns: 0,
-        thread: ThreadId(thread),
-        start_cpu_ns,
-        cpu_ns,
-        walls: WallTimes::default(),
-        monotonic_ns: cpu_ns,
-    };
+    let last = Header { start_cpu_ns, cpu_ns, ..Header::new(ThreadId(thread), cpu_ns) };
     ThreadLife { last, info }
 }
 
-pub(crate) fn now(thread: u32, cpu_ns: u64) -> ThreadReading {
-    ThreadReading {
-        runnable_ns: 0,
-        thread: ThreadId(thread),
-        cpu_ns,
-        walls: WallTimes::default(),
-        labels: LabelSetId::NONE,
-        scope: ScopeId::NONE,
-    }
+pub(crate) fn now(thread: u32, cpu_ns: u64) -> Header {
+    Header { cpu_ns, ..Header::new(ThreadId(thread), 0) }
 }
 
 /// As an address that the VM could return, and back.
@@ -68,19 +52,7 @@ pub(crate) fn record_labelled(
     handles: &[u64],
     labels: LabelSetId,
 ) {
-    let header = Header {
-        thread: ThreadId(thread),
-        state,
-        labels,
-        scope: ScopeId::NONE,
-        span: None,
-        cpu_ns,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns: cpu_ns,
-        start_cpu_ns: 100,
-        walls: WallTimes::default(),
-    };
+    let header = Header { state, labels, cpu_ns, start_cpu_ns: 100, ..Header::new(ThreadId(thread), cpu_ns) };
     let handles: Vec<u64> = handles.iter().map(|number| handle(*number)).collect();
     let lines = vec![7; handles.len()];
     let kind = if state == State::Gc {

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use profiler_core::format::pprof;
-use profiler_core::ids::{Id, LabelSetId, RowId, ScopeId, ThreadId};
+use profiler_core::ids::{Id, LabelSetId, RowId, ThreadId};
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::registry::{ThreadLife, ThreadRegistry};
 use profiler_core::profile::LabelSet;
@@ -13,9 +13,7 @@ use profiler_core::record::{
     push, push_gvl_wait, push_label_switch, push_wait_extension, Header, Kind, State, Walk, WallTimes,
 };
 use profiler_core::result::taken::{Take, Taken};
-use profiler_core::session::aggregate::LastClocks;
 use profiler_core::session::spec::{Measures, SessionSpec};
-use profiler_core::session::state::ThreadReading;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -98,40 +96,26 @@ impl World {
     pub(crate) fn header(&self, thread: usize, state: State) -> Header {
         let it = &self.threads[thread];
         Header {
-            thread: ThreadId(it.id),
             state,
             labels: self.sets[it.labels],
-            scope: ScopeId::NONE,
-            span: None,
             cpu_ns: it.cpu_ns,
-            deferred_cpu_ns: 0,
-            runnable_ns: 0,
-            monotonic_ns: self.now_ns,
-            start_cpu_ns: 0,
             walls: self.walls(thread),
+            ..Header::new(ThreadId(it.id), self.now_ns)
         }
     }
 
     pub(crate) fn life(&self, thread: usize) -> ThreadLife {
-        let Header { thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls, .. } =
-            self.header(thread, State::Running);
-        let info = Thread { native_id: u64::from(id.0), name: format!("thread {}", id.0) };
-        ThreadLife {
-            last: LastClocks { runnable_ns: 0, thread: id, start_cpu_ns, cpu_ns, monotonic_ns, walls },
-            info,
-        }
+        let last = self.header(thread, State::Running);
+        let id = last.thread.0;
+        ThreadLife { last, info: Thread { native_id: u64::from(id), name: format!("thread {id}") } }
     }
 
     pub(crate) fn lives(&self) -> Vec<ThreadLife> {
         (0..THREADS).map(|it| self.life(it)).collect()
     }
 
-    pub(crate) fn all_now(&self) -> Vec<ThreadReading> {
-        let now = |it| {
-            let Header { thread, cpu_ns, walls, labels, .. } = self.header(it, State::Running);
-            ThreadReading { runnable_ns: 0, thread, cpu_ns, walls, labels, scope: ScopeId::NONE }
-        };
-        (0..THREADS).map(now).collect()
+    pub(crate) fn all_now(&self) -> Vec<Header> {
+        (0..THREADS).map(|thread| self.header(thread, State::Running)).collect()
     }
 
     pub(crate) fn step(&mut self, step: &Step) {

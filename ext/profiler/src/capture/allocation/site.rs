@@ -8,7 +8,7 @@ use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use ::profiler_core::pipeline::hub::Hub;
 use ::profiler_core::record::counters::count;
 use ::profiler_core::record::object_class::Class;
-use ::profiler_core::record::{push, Allocation, Header, Kind, Span, State, Walk, WallTimes};
+use ::profiler_core::record::{push, Allocation, Header, Kind, Span, Walk};
 
 use crate::capture::walk::WALK_LIMIT;
 use crate::shared::CAPTURE;
@@ -50,16 +50,14 @@ impl Site {
         let Some(state) = threads::current() else {
             // SAFETY: the GVL is held, and the current thread is alive.
             let own = unsafe { vm::own_threads::is_own(vm::state::current_thread()) };
-            let (thread, labels, scope) = (if own { OWN } else { UNKNOWN }, LabelSetId::NONE, ScopeId::NONE);
-            return Self { thread, labels, scope, span: None, class };
+            return Self::of(&Header::new(if own { OWN } else { UNKNOWN }, 0), class);
         };
-        Self {
-            thread: state.id(),
-            labels: LabelSetId(state.labels.set.load(Ordering::Relaxed)),
-            scope: ScopeId(state.labels.scope.load(Ordering::Relaxed)),
-            span: state.labels.span.get(),
-            class,
-        }
+        Self::of(&state.header(0), class)
+    }
+
+    fn of(header: &Header, class: Class) -> Self {
+        let Header { thread, labels, scope, span, .. } = *header;
+        Self { thread, labels, scope, span, class }
     }
 }
 
@@ -77,19 +75,8 @@ pub(super) fn send(
         OWN_OBJECTS.fetch_add(allocation.objects, Ordering::Relaxed);
         return;
     }
-    let header = Header {
-        thread: site.thread,
-        state: State::Running,
-        labels: site.labels,
-        scope: site.scope,
-        span: site.span,
-        cpu_ns: 0,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns,
-        start_cpu_ns: 0,
-        walls: WallTimes::default(),
-    };
+    let Site { thread, labels, scope, span, .. } = *site;
+    let header = Header { labels, scope, span, ..Header::new(thread, monotonic_ns) };
     let depth = CAPTURE.depth.load(Ordering::Relaxed);
     let rootless = handles.len() >= WALK_LIMIT;
     let walk = Walk { handles, lines, rootless };

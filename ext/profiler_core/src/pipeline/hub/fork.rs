@@ -6,9 +6,9 @@ use std::sync::MutexGuard;
 use super::Hub;
 use crate::ids::ThreadId;
 use crate::pipeline::drain::{Drain, Earlier, SessionId};
+use crate::record::Header;
 use crate::result::ended_threads::EndedThreads;
 use crate::session::labels::LabelSets;
-use crate::session::state::ThreadReading;
 
 impl Hub {
     /// Holds the drain lock across a fork, so that the child does not inherit it from a thread that it does
@@ -35,7 +35,7 @@ impl ForkGuard<'_> {
         started_ns: u64,
         orphans: &[SessionId],
         before: Option<ThreadId>,
-        me: Option<ThreadReading>,
+        me: Option<Header>,
     ) {
         self.hub.ring.forget();
         self.hub.collector_sleeps.store(false, Ordering::Relaxed);

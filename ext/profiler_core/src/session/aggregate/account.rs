@@ -1,26 +1,9 @@
 //! The account of a thread in a session: the clocks up to which its time has been attributed.
 
 use super::off_cpu::OffCpu;
-use crate::ids::{LabelSetId, ThreadId};
+use crate::ids::LabelSetId;
 use crate::record::{Header, WallTimes};
 use crate::session::key::Key;
-
-/// The clocks of a thread when it is finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LastClocks {
-    /// The thread.
-    pub thread: ThreadId,
-    /// The thread's CPU clock when it started or was first seen, ns.
-    pub start_cpu_ns: u64,
-    /// The thread's CPU clock, ns.
-    pub cpu_ns: u64,
-    /// The thread's wall clocks.
-    pub walls: WallTimes,
-    /// The thread's clock of runnable time, in which it was ready but had no CPU, ns.
-    pub runnable_ns: u64,
-    /// The monotonic clock at that time, ns.
-    pub monotonic_ns: u64,
-}
 
 /// The clocks of a thread up to which every nanosecond has been attributed to a stack.
 #[derive(Clone, Copy, Debug)]
@@ -45,34 +28,10 @@ pub(super) struct Account {
     pub(super) last_blamed: Option<(Key, LabelSetId)>,
 }
 
-/// The clocks of a thread when a session begins to profile it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FirstClocks {
-    /// The thread.
-    pub thread: ThreadId,
-    /// The thread's CPU clock, ns.
-    pub cpu_ns: u64,
-    /// The thread's wall clocks.
-    pub walls: WallTimes,
-    /// The thread's clock of runnable time, in which it was ready but had no CPU, ns.
-    pub runnable_ns: u64,
-    /// Whether the thread's time counts from now on, or only after it has entered the session's labels.
-    pub inside: bool,
-    /// The labels that are current on the thread.
-    pub labels: LabelSetId,
-}
-
-impl LastClocks {
-    pub(super) fn of(header: &Header) -> Self {
-        let Header { thread, start_cpu_ns, cpu_ns, walls, runnable_ns, monotonic_ns, .. } = *header;
-        Self { thread, start_cpu_ns, cpu_ns, walls, runnable_ns, monotonic_ns }
-    }
-}
-
 impl Account {
     /// Opens the account of a thread that is seen for the first time. Either it was started since the session
     /// began, or it was created earlier, first ran since, and waited for the GVL until then.
-    pub(super) fn at_start(now: &LastClocks, started_ns: u64) -> Self {
+    pub(super) fn at_start(now: &Header, started_ns: u64) -> Self {
         let start_ns = now.monotonic_ns.saturating_sub(now.walls.total_ns());
         let before_ns = started_ns.saturating_sub(start_ns).min(now.walls.gvl_ns);
         Self::at(now.start_cpu_ns, WallTimes { gvl_ns: before_ns, ..WallTimes::default() }, 0)

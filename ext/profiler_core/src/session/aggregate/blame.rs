@@ -14,7 +14,7 @@
 //! own waiting, and there would be no `waiter`. And a difference between two ticks also blames the second one
 //! where nobody was waiting for it any more. `bench/README.md` shows how accurate this approach is.
 
-use super::account::{forward, LastClocks};
+use super::account::forward;
 use super::Aggregate;
 use crate::ids::{LabelSetId, SpanIndex, StackId};
 use crate::record::detail::Detail;
@@ -27,7 +27,7 @@ impl Aggregate {
     /// those that fell into the wait, in chronological order. Each gets the time that the thread had waited
     /// since the tick before. The rest is kept for the first tick of the thread's next wait.
     pub fn blame(&mut self, header: &Header, ticks: impl Iterator<Item = GvlTick>) {
-        let account = self.account(&LastClocks::of(header));
+        let account = self.account(header);
         let (mut blamed_ns, mut last) = (account.blamed_ns, None);
         let detail = Detail::Waiter(header.thread);
         for GvlTick { at_ns, key } in ticks {
@@ -37,19 +37,19 @@ impl Aggregate {
             self.weigh(key, RowSums { blame_ns, ..RowSums::default() });
             last = Some((key, header.labels));
         }
-        let account = self.account(&LastClocks::of(header));
+        let account = self.account(header);
         account.blamed_ns = blamed_ns;
         account.last_blamed = last.or(account.last_blamed);
     }
 
     /// Returns whether the thread of `header` counts at that time.
     pub fn counts(&mut self, header: &Header) -> bool {
-        header.monotonic_ns >= self.started_ns && self.account(&LastClocks::of(header)).inside
+        header.monotonic_ns >= self.started_ns && self.account(header).inside
     }
 
     /// Blames nobody, as `stack` says, for the time that the thread of `header` has waited so far.
     pub(super) fn blame_nobody(&mut self, header: &Header, stack: Option<StackId>) {
-        let account = self.account(&LastClocks::of(header));
+        let account = self.account(header);
         let blame_ns = forward(&mut account.blamed_ns, header.walls.gvl_ns);
         let Header { thread, .. } = *header;
         let (labels, state, detail) = (LabelSetId::NONE, State::Running, Detail::Waiter(thread));

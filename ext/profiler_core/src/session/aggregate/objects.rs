@@ -102,25 +102,12 @@ impl Aggregate {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::ids::ScopeId;
     use crate::record::ring::Ring;
-    use crate::record::{push, RawRecord, Walk, WallTimes};
+    use crate::record::{push, RawRecord, Walk};
     use crate::session::spec::Measures;
 
     fn header() -> Header {
-        Header {
-            thread: ThreadId(1),
-            state: State::Running,
-            labels: LabelSetId::NONE,
-            scope: ScopeId::NONE,
-            span: None,
-            cpu_ns: 0,
-            deferred_cpu_ns: 0,
-            runnable_ns: 0,
-            monotonic_ns: 0,
-            start_cpu_ns: 0,
-            walls: WallTimes::default(),
-        }
+        Header::new(ThreadId(1), 0)
     }
 
     fn allocation(objects: u64, object: Option<ObjectId>) -> Allocation {

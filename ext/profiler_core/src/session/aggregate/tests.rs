@@ -1,7 +1,7 @@
 //! Law 1, with numbers instead of clocks.
 
 use super::*;
-use crate::ids::{LabelSetId, ScopeId};
+use crate::ids::LabelSetId;
 use crate::record::detail::GcCause;
 use crate::record::WallTimes;
 use proptest::prelude::*;
@@ -11,44 +11,18 @@ mod gc;
 mod off_cpu;
 
 fn header(thread: u32, cpu_ns: u64, monotonic_ns: u64) -> Header {
-    Header {
-        thread: ThreadId(thread),
-        state: State::Running,
-        labels: LabelSetId::NONE,
-        scope: ScopeId::NONE,
-        span: None,
-        cpu_ns,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns,
-        start_cpu_ns: 5,
-        walls: WallTimes::default(),
-    }
+    Header { cpu_ns, start_cpu_ns: 5, ..Header::new(ThreadId(thread), monotonic_ns) }
 }
 
 const CPU: Measures = Measures { cpu: true, ..Measures::NONE };
 const BOTH: Measures = Measures { cpu: true, wall: true, ..Measures::NONE };
 
-fn at(thread: u32, cpu_ns: u64) -> FirstClocks {
-    FirstClocks {
-        runnable_ns: 0,
-        thread: ThreadId(thread),
-        cpu_ns,
-        walls: WallTimes::default(),
-        inside: true,
-        labels: LabelSetId::NONE,
-    }
+fn at(thread: u32, cpu_ns: u64) -> (Header, bool) {
+    (header(thread, cpu_ns, 0), true)
 }
 
-fn last(thread: u32, cpu_ns: u64) -> LastClocks {
-    LastClocks {
-        runnable_ns: 0,
-        thread: ThreadId(thread),
-        start_cpu_ns: 5,
-        cpu_ns,
-        walls: WallTimes::default(),
-        monotonic_ns: 1,
-    }
+fn last(thread: u32, cpu_ns: u64) -> Header {
+    header(thread, cpu_ns, 1)
 }
 
 fn sum(aggregate: Aggregate, thread: u32) -> u64 {
@@ -178,7 +152,7 @@ fn each_part_of_the_wall_clock_has_its_own_records() {
     aggregate.record(Kind::Tick, &measured(State::Running, 110, [12, 3, 0, 0]), RAN);
     aggregate.record(Kind::Wait, &measured(State::Waiting, 111, [13, 50, 7, 0]), WAITED);
     aggregate.record(TICKED_GC, &measured(State::Gc, 120, [14, 50, 7, 9]), COLLECTED);
-    let end = LastClocks { walls: walls([20, 52, 8, 10]), ..last(1, 130) };
+    let end = Header { walls: walls([20, 52, 8, 10]), ..last(1, 130) };
     aggregate.finish(&end);
     let expected = [
         (RAN, State::Running, 1, 10, 20),
@@ -201,7 +175,7 @@ fn a_cpu_session_ignores_wall_clocks() {
     aggregate.record(GC, &measured(State::Gc, 115, [13, 50, 7, 9]), COLLECTED);
     aggregate.record(TICKED_GC, &measured(State::Gc, 120, [13, 50, 7, 9]), COLLECTED);
     aggregate.record(Kind::Tick, &measured(State::Waiting, 130, [13, 50, 7, 9]), WAITED);
-    aggregate.finish(&LastClocks { walls: walls([20, 50, 7, 9]), ..last(1, 130) });
+    aggregate.finish(&Header { walls: walls([20, 50, 7, 9]), ..last(1, 130) });
     let cpu_only: Vec<_> = rows(aggregate).into_iter().map(|it| (it.0, it.2, it.3)).collect();
     assert_eq!(cpu_only, [(WAITED, 1, 10), (COLLECTED, 1, 20)]);
 }
@@ -238,7 +212,7 @@ proptest! {
             ][record];
             aggregate.record(kind, &measured(state, cpu_ns, parts), stack);
         }
-        aggregate.finish(&LastClocks { walls: walls(parts), ..last(1, cpu_ns) });
+        aggregate.finish(&Header { walls: walls(parts), ..last(1, cpu_ns) });
         let weights = aggregate.into_weights();
         let states = [State::Running, State::Waiting, State::Gvl, State::Gc];
         for (state, part) in states.into_iter().zip(parts) {
@@ -265,7 +239,7 @@ fn a_new_thread_waits_for_the_gvl_from_the_session_start() {
     let mut aggregate = Aggregate::new(BOTH, 1_000, true, []);
     let first = Header { monotonic_ns: 1_500, ..measured(State::Waiting, 5, [20, 0, 700, 0]) };
     aggregate.record(Kind::Wait, &first, WAITED);
-    let end = LastClocks { walls: walls([100, 0, 700, 0]), monotonic_ns: 1_580, ..last(1, 85) };
+    let end = Header { walls: walls([100, 0, 700, 0]), monotonic_ns: 1_580, ..last(1, 85) };
     aggregate.finish(&end);
     // Created at 780, the thread had waited for 220 before we looked.
     let states: Vec<_> = rows(aggregate).into_iter().map(|it| (it.1, it.3, it.4)).collect();

@@ -1,25 +1,13 @@
 //! Tests of the tree of stacks.
 
 use super::*;
-use crate::ids::{Id, LabelSetId, ScopeId, ThreadId};
+use crate::ids::{Id, ThreadId};
 use crate::record::ring::Ring;
-use crate::record::{push, Header, Kind, State, Walk, WallTimes};
+use crate::record::{push, Header, Kind, Walk};
 
 fn record(frames: &[(u64, i32)]) -> Vec<u64> {
     let ring = Ring::with_capacity(1024);
-    let header = Header {
-        thread: ThreadId(1),
-        state: State::Running,
-        labels: LabelSetId::NONE,
-        scope: ScopeId::NONE,
-        span: None,
-        cpu_ns: 1,
-        deferred_cpu_ns: 0,
-        runnable_ns: 0,
-        monotonic_ns: 1,
-        start_cpu_ns: 0,
-        walls: WallTimes::default(),
-    };
+    let header = Header { cpu_ns: 1, ..Header::new(ThreadId(1), 1) };
     let (handles, lines): (Vec<u64>, Vec<i32>) = frames.iter().copied().unzip();
     push(&ring, Kind::Tick, &header, Walk { handles: &handles, lines: &lines, rootless: false }, 2048)
         .unwrap();

@@ -35,7 +35,7 @@ fn each_tick_within_a_wait_gets_the_time_since_the_one_before() {
     aggregate.blame(&wait(230, 90), [tick(210, 3, 5)].into_iter());
     assert_eq!(blamed(aggregate.clone()), [(Some(StackId(4)), 2, 20), (Some(StackId(5)), 3, 20 + 20 + 10)]);
     // The rest goes to the row that was blamed last.
-    aggregate.finish(&LastClocks { walls: walls([300, 0, 95, 0]), ..last(1, 0) });
+    aggregate.finish(&Header { walls: walls([300, 0, 95, 0]), ..last(1, 0) });
     assert_eq!(blamed(aggregate), [(Some(StackId(4)), 2, 20), (Some(StackId(5)), 3, 50 + 20 + 5)]);
 }
 
@@ -57,7 +57,7 @@ fn nobody_is_blamed_where_nobody_had_it() {
 
 #[test]
 fn time_before_the_session_and_outside_of_its_labels_is_not_blamed() {
-    let at_start = FirstClocks { walls: walls([0, 0, 40, 0]), ..at(1, 0) };
+    let at_start = (Header { walls: walls([0, 0, 40, 0]), ..header(1, 0, 0) }, true);
     let mut aggregate = Aggregate::new(BOTH, 120, true, [at_start]);
     aggregate.blame(&wait(160, 80), [tick(110, 2, 4), tick(130, 2, 5)].into_iter());
     assert_eq!(blamed(aggregate), [(Some(StackId(5)), 2, 10)], "the first tick came before the session");
@@ -105,7 +105,7 @@ proptest! {
                 let header = Header { thread: ThreadId(me), ..wait(now_ns, gvl_ns[me as usize]) };
                 aggregate.blame(&header, log.between(since, now_ns).copied());
             }
-            aggregate.finish(&LastClocks { walls: walls([0, 0, gvl_ns[me as usize], 0]), monotonic_ns: now_ns, ..last(me, 0) });
+            aggregate.finish(&Header { walls: walls([0, 0, gvl_ns[me as usize], 0]), monotonic_ns: now_ns, ..last(me, 0) });
         }
         let mut sums = [0u64; 4];
         for (key, weight) in aggregate.into_weights().into_iter().filter(|(_, it)| it.blame_ns > 0) {

@@ -112,7 +112,7 @@ impl Thread {
     /// Ends the thread. Returns its wall clock time in a state at a stack.
     fn finish(&mut self) -> impl Fn(State, Option<StackId>) -> u64 {
         let end = self.header(State::Running, self.clock.read(self.now_ns));
-        self.aggregate.finish(&LastClocks::of(&end));
+        self.aggregate.finish(&end);
         let rows = self.aggregate.clone().into_weights();
         move |state, stack| {
             let of =

@@ -37,7 +37,7 @@ fn running_without_a_cpu_is_runnable() {
     assert_eq!(wall(&aggregate, 7), [30, 0, 0]);
     aggregate.record(Kind::Tick, &running(140, 70, 0, 30), Some(StackId(8)));
     assert_eq!(wall(&aggregate, 8), [10, 30, 0]);
-    aggregate.finish(&LastClocks::of(&running(145, 85, 0, 40)));
+    aggregate.finish(&running(145, 85, 0, 40));
     assert_eq!(wall(&aggregate, 8), [15, 40, 0], "the rest goes to the last stack that ran");
 }
 
@@ -80,7 +80,7 @@ fn a_gc_without_a_record_was_runnable_where_the_thread_ran() {
     let late = lacking_in_gc(running(110, 10, 0, 40), 40);
     aggregate.record(Kind::Tick, &late, Some(StackId(7)));
     assert_eq!(wall(&aggregate, 7), [10, 0, 0]);
-    aggregate.finish(&LastClocks::of(&late));
+    aggregate.finish(&late);
     assert_eq!(wall(&aggregate, 7), [10, 40, 0]);
 }
 
@@ -154,7 +154,7 @@ fn a_tick_between_the_end_of_a_block_and_its_record_takes_nothing_from_it() {
 fn without_a_block_the_rest_is_runnable() {
     let mut aggregate = started();
     aggregate.record(Kind::Tick, &since(10, 12, 0), Some(StackId(7)));
-    aggregate.finish(&LastClocks::of(&since(20, 25, 0)));
+    aggregate.finish(&since(20, 25, 0));
     assert_eq!(wall_us(&aggregate, 7), [20, 5, 0]);
 }
 
@@ -163,7 +163,7 @@ fn a_block_before_the_rest_gets_it() {
     let mut aggregate = started();
     block(&mut aggregate, &since(0, 60, 0), 8);
     aggregate.record(Kind::Tick, &since(5, 65, 0), Some(StackId(7)));
-    aggregate.finish(&LastClocks::of(&since(10, 80, 0)));
+    aggregate.finish(&since(10, 80, 0));
     assert_eq!([wall_us(&aggregate, 7), wall_us(&aggregate, 8)], [[10, 0, 0], [0, 0, 70]]);
 }
 
@@ -172,7 +172,7 @@ fn a_block_that_was_not_found_goes_to_none() {
     let mut aggregate = started();
     block(&mut aggregate, &since(0, 60, 0), 8);
     aggregate.record(Kind::Tick, &since(5, 95, 0), Some(StackId(7))); // a block of 30, which was not found
-    aggregate.finish(&LastClocks::of(&since(10, 110, 0)));
+    aggregate.finish(&since(10, 110, 0));
     assert_eq!([wall_us(&aggregate, 7), wall_us(&aggregate, 8)], [[10, 0, 0], [0, 0, 70]]);
     let rows = aggregate.into_weights();
     let of_none = rows.iter().filter(|(key, _)| key.stack.is_none());
@@ -224,7 +224,7 @@ proptest! {
             aggregate.record(kind, &header, Some(StackId(record as u32)));
         }
         let end = lacking_in_gc(measured(State::Running, cpu_ns, parts[..4].try_into().unwrap()), parts[4]);
-        aggregate.finish(&LastClocks::of(&Header { runnable_ns: known_ns, ..end }));
+        aggregate.finish(&Header { runnable_ns: known_ns, ..end });
         let weights = aggregate.into_weights();
         prop_assert_eq!(weights.iter().map(|(_, it)| it.wall_ns).sum::<u64>(), parts.iter().sum::<u64>());
         prop_assert_eq!(weights.iter().map(|(_, it)| it.cpu_ns).sum::<u64>(), cpu_ns - 100);
