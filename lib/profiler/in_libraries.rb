@@ -15,7 +15,9 @@ module Profiler
     TESTS = { "RSpec::Core::Configuration" => :RSpec, "Minitest::Test" => :Minitest }.freeze
     private_constant :APPS, :TESTS
 
-    APPS.merge(TESTS).each_value { |name| autoload name, "#{__dir__}/in_libraries/#{name.to_s.downcase}" }
+    %i[Grape Hanami Routed Sinatra].each { |name| autoload name, "#{__dir__}/in_libraries/requests" }
+    %i[Minitest RSpec].each { |name| autoload name, "#{__dir__}/in_libraries/tests" }
+    %i[Rails Rake Sequel].each { |name| autoload name, "#{__dir__}/in_libraries/#{name.downcase}" }
 
     # Returned by a hook if its library is only partly loaded.
     LATER = :later

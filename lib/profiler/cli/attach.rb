@@ -27,7 +27,6 @@ module Profiler
       def initialize
         super
         @options = {}
-        @json = false
       end
 
       private

@@ -30,11 +30,6 @@ module Profiler
       }.freeze
       UNKNOWN = "unknown"
 
-      def initialize
-        super
-        @json = false
-      end
-
       private
 
       def define(parser)

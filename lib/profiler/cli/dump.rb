@@ -27,11 +27,6 @@ module Profiler
       # The allowed seconds between two dumps.
       PAUSES = (0.1..3_600).freeze
 
-      def initialize
-        super
-        @json = false
-      end
-
       private
 
       def define(parser)

@@ -22,11 +22,6 @@ module Profiler
       TITLES = %w[PID AGE THREADS SESSIONS RUBY PROGRAM].freeze
       private_constant :LONGEST, :TITLES
 
-      def initialize
-        super
-        @json = false
-      end
-
       private
 
       def define(parser)

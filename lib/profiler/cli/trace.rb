@@ -55,7 +55,6 @@ module Profiler
 
       def initialize
         super
-        @json = false
         @options = {}
       end
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../in_rails"
-require_relative "routed"
+require_relative "requests"
 
 module Profiler
   module InLibraries

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "wrapping"
+
 module Profiler
   module InLibraries
     # Labels examples with +example+: their full description.
@@ -21,6 +23,19 @@ module Profiler
         return example.run unless Session.covering?
 
         Profiler.label(example: example.full_description.to_s) { example.run }
+      end
+    end
+
+    # Labels tests with +example+: +OrderTest#test_total+.
+    module Minitest
+      class << self
+        def hook(test) = Wrapping.wrap(test, :run, self)
+
+        def run(test, *)
+          return yield unless Session.covering?
+
+          Profiler.label(example: "#{test.class}##{test.name}") { yield }
+        end
       end
     end
   end
