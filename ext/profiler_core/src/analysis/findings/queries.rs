@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use super::{heaviest, At, Finding, Kind};
 use crate::analysis::sites::Sites;
-use crate::ids::FunctionId;
-use crate::profile::{Profile, SampleType};
+use crate::ids::{FunctionId, Id};
+use crate::profile::timeline::Timeline;
+use crate::profile::{Frame, Marker, Profile, SampleType};
 use crate::text::units::{count, duration};
 
 /// The prefixes of a statement's marker, before its name, if it has one. A cached statement was not sent to a
@@ -34,21 +35,119 @@ struct Runs {
     spent_ns: u64,
 }
 
-pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
-    let senders = Senders::of(profile, sites);
-    let by_endpoint = profile.requests.by(ENDPOINT);
-    let counted = senders.endpoint.and_then(|it| by_endpoint.get(it)).map(|it| it.count);
-    // Markers do not say which endpoint they belong to, so they count for the endpoint that sends the most. A
-    // profile of one request counts no requests.
-    let requests = counted.unwrap_or_else(|| profile.requests.count()).max(1);
+impl Runs {
+    fn add(&mut self, marker: &Marker, is_cached: bool) {
+        self.times += 1;
+        self.cached += u64::from(is_cached);
+        if !is_cached {
+            super::add(&mut self.spent_ns, marker.duration_ns);
+        }
+    }
+}
 
-    let mut statements: Vec<(&str, Runs)> = statements(profile).into_iter().collect();
-    statements.retain(|(_, it)| it.times / requests >= MIN_TIMES);
-    statements.sort_by_key(|(name, it)| (Reverse(it.times), *name));
+/// The statements of an endpoint, and where the app sends the first of them.
+struct Sent<'profile> {
+    endpoint: Option<&'profile str>,
+    /// The number of requests that sent them.
+    requests: u64,
+    statements: Vec<(&'profile str, Runs)>,
+    place: Option<Frame>,
+}
+
+impl<'profile> Sent<'profile> {
+    /// Returns the endpoint's statements that each request sends often, those sent most often first; `None` if there are none.
+    fn often(
+        profile: &'profile Profile,
+        endpoint: Option<&'profile str>,
+        statements: impl IntoIterator<Item = (&'profile str, Runs)>,
+    ) -> Option<Self> {
+        let by_endpoint = profile.requests.by(ENDPOINT);
+        let with_endpoint = by_endpoint.values().fold(0, |sum, it| it.count.saturating_add(sum));
+        let others = profile.requests.count().saturating_sub(with_endpoint);
+        let counted = endpoint.map_or(Some(others), |it| by_endpoint.get(it).map(|it| it.count));
+        // A profile of one request counts no requests.
+        let requests = counted.unwrap_or_else(|| profile.requests.count()).max(1);
+        let mut statements: Vec<(&str, Runs)> = statements.into_iter().collect();
+        statements.retain(|(_, it)| a_request(it.times, requests) >= MIN_TIMES);
+        statements.sort_by_key(|(name, it)| (Reverse(it.times), *name));
+        (!statements.is_empty()).then_some(Self { endpoint, requests, statements, place: None })
+    }
+
+    /// Attributes all statements to the endpoint whose code spent the most time in sending some: markers alone do not say
+    /// which endpoint they belong to.
+    fn by_senders(profile: &'profile Profile, sites: &Sites<'_>) -> Option<Self> {
+        let senders = Senders::of(profile, sites);
+        let sent = Self::often(profile, senders.endpoint, statements(profile))?;
+        Some(Self { place: senders.at.place(), ..sent })
+    }
+
+    /// Attributes each statement to the endpoint that its thread served then, as the timeline says. Returns the endpoint that
+    /// sent the most.
+    fn by_time(profile: &'profile Profile, sites: &Sites<'_>) -> Option<Self> {
+        let mut endpoints: BTreeMap<Option<&str>, BTreeMap<&str, (Runs, At)>> = BTreeMap::new();
+        let lives = lives(profile);
+        for (marker, name, is_cached) in queries(profile) {
+            let thread = profile.threads.iter().position(|it| *it == marker.thread);
+            let Some(life) = thread.and_then(|it| lives.get(it)) else { continue };
+            let from_ns = marker.started_at_ns.saturating_sub(profile.meta.started_at_ns);
+            let to_ns = from_ns.saturating_add(marker.duration_ns);
+            let first = life.partition_point(|it| it.to_ns <= from_ns);
+            let Some(nearest) = life.get(first).or(life.last()) else { continue };
+            let endpoint = profile.samples.get(nearest.row).and_then(|it| it.label(ENDPOINT));
+            let (runs, at) = endpoints.entry(endpoint).or_default().entry(name).or_default();
+            runs.add(marker, is_cached);
+            for event in life.iter().skip(first).take_while(|it| it.from_ns < to_ns) {
+                let overlap_ns = event.to_ns.min(to_ns).saturating_sub(event.from_ns.max(from_ns));
+                let stack = profile.samples.get(event.row).map(|it| it.stack);
+                let site = stack.and_then(|it| sites.app(it)).filter(|_| overlap_ns > 0);
+                site.into_iter().for_each(|it| at.add(it, None, overlap_ns));
+            }
+        }
+        let often = endpoints.iter().filter_map(|(endpoint, statements)| {
+            Self::often(profile, *endpoint, statements.iter().map(|(name, (runs, _))| (*name, *runs)))
+        });
+        let most = |it: &Self| it.statements.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(it.times));
+        let sent = often.max_by_key(most)?;
+        let (name, _) = sent.statements.first()?;
+        let place = endpoints.get(&sent.endpoint).and_then(|it| it.get(name)).and_then(|(_, at)| at.place());
+        Some(Self { place, ..sent })
+    }
+}
+
+/// Returns how many of `times` belong to each request. Requests that began before the profile sent only some of theirs in it.
+fn a_request(times: u64, requests: u64) -> u64 {
+    times.saturating_add(requests / 2) / requests.max(1)
+}
+
+/// A time of a thread, and the row that it belongs to.
+struct Event {
+    from_ns: u64,
+    to_ns: u64,
+    row: usize,
+}
+
+/// Returns the events of each thread, in chronological order.
+fn lives(profile: &Profile) -> Vec<Vec<Event>> {
+    let mut lives: Vec<Vec<Event>> = profile.threads.iter().map(|_| Vec::new()).collect();
+    for event in profile.timeline.iter().flat_map(Timeline::iter) {
+        let row = event.row.index();
+        let time = [SampleType::Wall, SampleType::Cpu].into_iter().map(|of| event.weights.get(of));
+        let Some(length_ns) = time.into_iter().find(|it| *it > 0) else { continue };
+        let life = profile.samples.get(row).and_then(|it| lives.get_mut(it.thread));
+        let from_ns = event.time_ns.saturating_sub(length_ns);
+        life.into_iter().for_each(|it| it.push(Event { from_ns, to_ns: event.time_ns, row }));
+    }
+    lives
+}
+
+pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
+    let has_times = profile.timeline.as_ref().is_some_and(|it| !it.is_empty());
+    let sent = if has_times { Sent::by_time(profile, sites) } else { Sent::by_senders(profile, sites) }?;
+    let Sent { endpoint, requests, mut statements, place } = sent;
     let (first, _) = *statements.first()?;
     statements.truncate(MAX_STATEMENTS);
 
-    let times = |it: &Runs| format!("{} times", count(it.times / requests));
+    let times = |it: &Runs| format!("{} times", count(a_request(it.times, requests)));
     let each: Vec<String> = statements
         .iter()
         .enumerate()
@@ -58,12 +157,12 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
         })
         .collect();
     let request = if requests > 1 { " a request" } else { "" };
-    let under = match senders.endpoint {
+    let under = match endpoint {
         Some(endpoint) => format!(" under {endpoint}"),
-        None => senders.at.place().map(|it| format!(" from {}", sites.title(it))).unwrap_or_default(),
+        None => place.map(|it| format!(" from {}", sites.title(it))).unwrap_or_default(),
     };
     let sum = |of: fn(&Runs) -> u64| statements.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(of(it)));
-    let cached = match sum(|it| it.cached) / requests {
+    let cached = match a_request(sum(|it| it.cached), requests) {
         0 => String::new(),
         cached => format!(" ({} from the query cache)", count(cached)),
     };
@@ -74,7 +173,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
         weight: sum(|it| it.times),
         of: SampleType::Samples,
         share: None,
-        place: senders.at.place(),
+        place,
         command: "profiler report FILE --markers".into(),
     })
 }
@@ -89,19 +188,20 @@ pub(super) fn longest(profile: &Profile) -> Option<(&str, u64)> {
 /// statements.
 fn statements(profile: &Profile) -> BTreeMap<&str, Runs> {
     let mut statements: BTreeMap<&str, Runs> = BTreeMap::new();
-    for marker in &profile.markers {
+    queries(profile).for_each(|(marker, name, is_cached)| {
+        statements.entry(name).or_default().add(marker, is_cached);
+    });
+    statements
+}
+
+/// Returns the markers of statements, each with its statement, and whether the query cache answered.
+fn queries(profile: &Profile) -> impl Iterator<Item = (&Marker, &str, bool)> {
+    profile.markers.iter().filter_map(|marker| {
         let is_cached = marker.name.starts_with(CACHED);
         let kind = if is_cached { CACHED } else { MARKER };
-        let rest = marker.name.strip_prefix(kind).filter(|rest| rest.starts_with([' ', ':']));
-        let Some(name) = rest.map(|it| it.trim_start_matches([' ', ':'])) else { continue };
-        let runs = statements.entry(name).or_default();
-        runs.times += 1;
-        runs.cached += u64::from(is_cached);
-        if !is_cached {
-            super::add(&mut runs.spent_ns, marker.duration_ns);
-        }
-    }
-    statements
+        let rest = marker.name.strip_prefix(kind).filter(|rest| rest.starts_with([' ', ':']))?;
+        Some((marker, rest.trim_start_matches([' ', ':']), is_cached))
+    })
 }
 
 /// Returns the statement without its name, which is `Item Load` in `Item Load: SELECT ...`.

@@ -1,6 +1,8 @@
 //! Statements that are sent too often.
 
 use super::*;
+use crate::ids::{Id, RowId};
+use crate::profile::timeline::TimelineEvent;
 
 /// Builds a profile of one endpoint with a statement in each of three requests, and of another with seven
 /// requests.
@@ -88,4 +90,62 @@ fn active_record_sends_nothing_where_it_wraps_a_request() {
     assert!(
         queries.is_some_and(|it| it.1.starts_with("items queried 25 times a request under orders#index, "))
     );
+}
+
+/// Builds two endpoints that follow each other on a thread, for 100 ms each: one sends a statement from `list` many times, the
+/// other sends it once, and works in a method that sends another statement.
+fn by_time() -> Profile {
+    let mut example = Example::lasting_ms(200);
+    let stack =
+        |place: &str| format!("{place}; ActiveRecord::Relation#records /g/gems/activerecord-6.1/a.rb:3");
+    let weights = [(SampleType::Wall, 10_000_000), (SampleType::Samples, 10)];
+    let rows = [
+        ("orders#index", "Orders#list /app/orders.rb:7"),
+        ("orders#index", "Orders#user /app/orders.rb:9"),
+        ("health#show", "Health#show /app/health.rb:3"),
+    ];
+    for (endpoint, place) in rows {
+        example.row(MAIN, State::Running, &[("endpoint", endpoint)], &weights, &stack(place));
+    }
+    let mut profile = example.profile();
+    let row_at = |time: u64| match time {
+        0..30 => 0,
+        30..100 => 1,
+        _ => 2,
+    };
+    let event = |time: u64| TimelineEvent {
+        time_ns: (time + 10) * 1_000_000,
+        row: RowId::from_index(row_at(time)),
+        weights: profile.samples[row_at(time)].weights,
+    };
+    profile.timeline = Some((0..20).map(|it| event(it * 10)).collect());
+    let query = |name: &str, at_ns: u64| Marker {
+        name: name.into(),
+        started_at_ns: at_ns,
+        duration_ns: 1_000_000,
+        thread: profile.threads[0].clone(),
+    };
+    profile.markers =
+        (0..30).map(|it| query("SQL Item Load: SELECT items.* FROM items", it * 1_000_000)).collect();
+    profile.markers.push(query("SQL User Load: SELECT users.* FROM users", 50_000_000));
+    profile
+        .markers
+        .extend((0..4).map(|it| query("SQL Item Load: SELECT items.* FROM items", 110_000_000 + it)));
+    for endpoint in ["orders#index", "health#show"] {
+        let labels =
+            crate::profile::LabelSet::EMPTY.with([("endpoint".to_owned(), Some(endpoint.to_owned()))]);
+        profile.requests.record(&labels, 100_000_000);
+    }
+    profile
+}
+
+#[test]
+fn a_query_counts_for_the_endpoint_of_its_time_and_has_its_own_place() {
+    let expected = finding(
+        Kind::Queries,
+        "items queried 30 times under orders#index, 30.0 ms: SELECT items.* FROM items",
+        "/app/orders.rb:7",
+        0,
+    );
+    assert_eq!(found(&by_time())[0], expected);
 }
