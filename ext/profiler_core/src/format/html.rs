@@ -26,7 +26,7 @@ use super::text::facts;
 use super::{pprof, read, Options};
 use crate::analysis::code_origin::Origin;
 use crate::analysis::findings::{findings, loading_rows, Finding};
-use crate::analysis::idle::idle;
+use crate::analysis::idle::{idle, without_idle};
 use crate::analysis::package::package;
 use crate::analysis::sites::Sites;
 use crate::analysis::trim_paths;
@@ -158,6 +158,7 @@ struct IdleRows {
 impl<'profile> PageFacts<'profile> {
     fn of(profile: &'profile Profile, of: SampleType, title: String) -> Self {
         let idle = idle(profile);
+        let reported = reported(profile, of);
         let sites = Sites::of(profile);
         let functions = &profile.functions;
         let short = |path: &'profile str| {
@@ -167,8 +168,8 @@ impl<'profile> PageFacts<'profile> {
             version: VERSION,
             title,
             of: of.name_and_unit().0,
-            findings: findings(profile).into_iter().map(|it| Found::of(profile, it)).collect(),
-            header: facts(profile).into_iter().map(|(label, fact)| format!("{label}: {fact}")).collect(),
+            findings: findings(&reported).into_iter().map(|it| Found::of(profile, it)).collect(),
+            header: header(&reported),
             idle: IdleRows {
                 threads: idle.threads,
                 wall_ns: idle.wall_ns,
@@ -184,6 +185,20 @@ impl<'profile> PageFacts<'profile> {
             comparison: None,
         }
     }
+}
+
+/// Returns the profile that the report describes: wall clock time is without idle waits. Functions keep their
+/// indexes.
+fn reported(profile: &Profile, of: SampleType) -> Cow<'_, Profile> {
+    match of {
+        SampleType::Wall => Cow::Owned(without_idle(profile)),
+        _ => Cow::Borrowed(profile),
+    }
+}
+
+/// Returns the sentences on how a profile was recorded.
+fn header(profile: &Profile) -> Vec<String> {
+    facts(profile).into_iter().map(|(label, fact)| format!("{label}: {fact}")).collect()
 }
 
 /// The names in this spelling of the functions whose own names are others, by index.

@@ -8,14 +8,14 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::{as_in_file, shown_names, write_filled, Packages, PageFacts, VERSION};
+use super::{as_in_file, header, reported, shown_names, write_filled, Packages, PageFacts, VERSION};
 use crate::analysis::code_origin::Origin;
 use crate::analysis::diff::{diff, key, Compare, Key};
 use crate::analysis::sites::Sites;
 use crate::analysis::trim_paths;
 use crate::error::Error;
 use crate::format::display::name_in_versions;
-use crate::format::text::{facts, summary};
+use crate::format::text::summary;
 use crate::format::Options;
 use crate::profile::{Function, Profile, SampleType};
 
@@ -116,7 +116,7 @@ impl<'profile> United<'profile> {
         let of_run = |(place, (run, profile)): (usize, (&&Run<'_>, &'profile Profile))| RunFacts {
             side: if place < after { "after" } else { "before" },
             name: run.name.clone(),
-            header: facts(profile).into_iter().map(|(label, fact)| format!("{label}: {fact}")).collect(),
+            header: header(&reported(profile, of)),
             functions: profile.functions.iter().map(|it| self.place(it)).collect(),
         };
         let comparison = Comparison {
