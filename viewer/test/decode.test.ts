@@ -22,7 +22,7 @@ before(async () => {
 function survives(damaged: Uint8Array, what: string): boolean {
   try {
     const model = new Model(decode(damaged), page.facts);
-    const { weighed } = model.stacks({ ...everything(model.profile), idle: true });
+    const { weighed } = model.stacks({ ...everything(model.profile), idle: "with" });
     assert.ok(!Number.isNaN(weighed.total(0)), what);
     return true;
   } catch (error) {

@@ -45,7 +45,7 @@ describe("sums", () => {
     const types = page.model.profile.types.map((it) => it.name);
     assert.ok(types.length >= 6, types.join(" "));
     for (const [type, name] of types.entries()) {
-      const selection = select({ type, idle: true });
+      const selection = select({ type, idle: "with" });
       if (page.model.total(selection) > 0) same(selection, "--type", name, "--idle");
     }
   });
@@ -53,22 +53,22 @@ describe("sums", () => {
   it("leave out idle waits as the report does", () => {
     assert.ok(page.facts.idle.rows.length > 0);
     same(select({ type: typeOf("wall") }), "--type", "wall");
-    assert.notDeepEqual(rows(select({ type: typeOf("wall") })), rows(select({ type: typeOf("wall"), idle: true })));
+    assert.notDeepEqual(rows(select({ type: typeOf("wall") })), rows(select({ type: typeOf("wall"), idle: "with" })));
   });
 
   it("are those of the report for some threads", () => {
     const threads = new Set(page.model.profile.threads.flatMap((it, index) => (/^worker [02]$/.test(it.name) ? [index] : [])));
     assert.equal(threads.size, 2);
-    same(select({ type: typeOf("wall"), threads, idle: true }), "--type", "wall", "--idle", "--thread", "^worker [02]$");
+    same(select({ type: typeOf("wall"), threads, idle: "with" }), "--type", "wall", "--idle", "--thread", "^worker [02]$");
   });
 
   it("are those of the report after each transform", () => {
     const type = typeOf("wall");
     const parse = functionOf("Order#parse");
     assert.ok(parse >= 0);
-    same(select({ type, idle: true, transforms: [{ kind: "merge", function: parse }] }), "--type", "wall", "--idle", "--hide", "^Order#parse$");
-    same(select({ type, idle: true, transforms: [{ kind: "drop", function: parse }] }), "--type", "wall", "--idle", "--ignore", "^Order#parse$");
-    same(select({ type, idle: true, transforms: [{ kind: "app" }] }), "--type", "wall", "--idle", "--app-only");
+    same(select({ type, idle: "with", transforms: [{ kind: "merge", function: parse }] }), "--type", "wall", "--idle", "--hide", "^Order#parse$");
+    same(select({ type, idle: "with", transforms: [{ kind: "drop", function: parse }] }), "--type", "wall", "--idle", "--ignore", "^Order#parse$");
+    same(select({ type, idle: "with", transforms: [{ kind: "app" }] }), "--type", "wall", "--idle", "--app-only");
   });
 
   it("of a focus are those of the function and of what it calls", () => {
@@ -81,7 +81,7 @@ describe("sums", () => {
 
   it("are the same from the root, from the leaves, and of disjoint ranges of time", () => {
     for (const name of ["cpu", "wall", "alloc_objects"]) {
-      const whole = select({ type: typeOf(name), idle: true });
+      const whole = select({ type: typeOf(name), idle: "with" });
       const down = page.model.stacks(whole);
       const up = page.model.stacks(whole, "up");
       assert.equal(down.weighed.total(0), up.weighed.total(0));
@@ -89,6 +89,20 @@ describe("sums", () => {
       const cuts = [-1, span / 7, span / 3, span / 2, span];
       const parts = cuts.slice(1).map((to, index) => page.model.total({ ...whole, range: { from: cuts[index]!, to } }));
       assert.equal(parts.reduce((one, other) => one + other), down.weighed.total(0), name);
+    }
+  });
+
+  it("of a range are no longer than the range on each thread", () => {
+    const { model } = page;
+    const whole = select({ type: typeOf("wall"), idle: "with" });
+    const { duration, threads } = model.profile;
+    for (const [from, to] of [[0.31, 0.34], [0.5, 0.9], [0.7, 0.70001]].map((ends) => ends.map((it) => it * duration))) {
+      const range = { from: from!, to: to! };
+      const totals = threads.map((_, thread) => model.total({ ...whole, threads: new Set([thread]), range }));
+      assert.ok(totals.some((it) => it > (to! - from!) * 0.9), "a thread that waits is in the range for all of it");
+      for (const total of totals) assert.ok(total <= (to! - from!) * 1.02 + 1e6, `${total} ns in ${to! - from!} ns`);
+      const events = model.eventWeights({ ...whole, range })!;
+      assert.equal(events.reduce((one, other) => one + other), totals.reduce((one, other) => one + other));
     }
   });
 
@@ -121,14 +135,14 @@ describe("sums", () => {
   });
 
   it("of a search are those of all stacks with such a function", () => {
-    const selection = select({ type: typeOf("wall"), idle: true, search: "^Order#(parse|total)$" });
+    const selection = select({ type: typeOf("wall"), idle: "with", search: "^Order#(parse|total)$" });
     const expected = report(page.file, "--type", "wall", "--idle", "--focus", "^Order#(parse|total)$").top.reduce((sum, it) => sum + it.self, 0);
     assert.equal(page.model.stacks(selection).found, expected);
   });
 
   it("by state and by label add up to the whole", () => {
     const { model } = page;
-    const whole = select({ type: typeOf("wall"), idle: true });
+    const whole = select({ type: typeOf("wall"), idle: "with" });
     const byState = model.profile.states.map((_, state) => model.total({ ...whole, states: new Set([state]) }));
     assert.ok(byState.filter((it) => it > 0).length >= 2);
     assert.equal(byState.reduce((one, other) => one + other), model.total(whole));
@@ -140,7 +154,7 @@ describe("sums", () => {
   it("of activity and of tracks over all time are the whole, to a rounding", () => {
     const { model } = page;
     for (const name of ["wall", "cpu", "alloc_space"]) {
-      const whole = select({ type: typeOf(name), idle: true });
+      const whole = select({ type: typeOf(name), idle: "with" });
       const close = (sum: number) => assert.ok(Math.abs(sum / model.total(whole) - 1) < 1e-9, `${name}: ${sum}`);
       close(model.heat(whole, 200)!.cells.reduce((one, other) => one + other));
       close(model.tracks(whole, 300).reduce((sum, it) => sum + it.total, 0));
@@ -150,7 +164,7 @@ describe("sums", () => {
 
 describe("transforms", () => {
   it("keep the sum where they leave no stack out", () => {
-    const whole = select({ type: typeOf("wall"), idle: true });
+    const whole = select({ type: typeOf("wall"), idle: "with" });
     for (const kind of ["recursion", "gems", "app"] as const) {
       assert.equal(page.model.total({ ...whole, transforms: [{ kind }] }), page.model.total(whole), kind);
     }
@@ -169,7 +183,7 @@ describe("a flame chart", () => {
     const { model } = page;
     const thread = model.profile.threads.findIndex((it) => it.name === "worker 1");
     const range = { from: model.profile.duration * 0.2, to: model.profile.duration * 0.7 };
-    const selection = select({ type: typeOf("wall"), idle: true });
+    const selection = select({ type: typeOf("wall"), idle: "with" });
     const least = (range.to - range.from) / 10_000;
     const calls = chart(model.profile, model.stacks(selection).tree, model.rows(selection), selection.type, thread, range, least / 2, least);
     assert.ok(calls.length > 20, `${calls.length}`);
@@ -189,7 +203,7 @@ describe("a fragment", () => {
       threads: new Set([0, 2]),
       states: new Set([1]),
       labels: new Map([["endpoint", new Set(["orders#show", ""])], ["a&b=c", new Set(["ü #"])]]),
-      idle: true,
+      idle: "with",
       search: "a|b&c#",
       transforms: [{ kind: "app" }, { kind: "focus", function: functionOf("Order#parse") }, { kind: "recursion" }],
     });

@@ -138,12 +138,12 @@ describe("a finding", () => {
     const { model } = profile;
     const sums = new Sums(model);
     const loading = profile.facts.findings.find((it) => it.kind === "loading")!;
-    const selection = selectionOf(loading, model, sums)!;
+    const selection = selectionOf(loading, model)!;
     assert.equal(model.names.name(loading.function!), "<main>");
     assert.equal(sums.total(selection), loading.weight);
     assert.deepEqual(boxOf(loading, selection, sums).map((of) => model.names.name(of)), ["<main>"]);
     const wraps = profile.facts.findings[0]!;
-    assert.equal(model.names.name(boxOf(wraps, selectionOf(wraps, model, sums)!, sums).at(-1)!), "Invoice#draw");
+    assert.equal(model.names.name(boxOf(wraps, selectionOf(wraps, model)!, sums).at(-1)!), "Invoice#draw");
   });
 
   it("has a command to copy", async () => {
@@ -184,7 +184,7 @@ describe("a finding", () => {
       const top = async (selector: string) => (await opened.tab.locator(selector).boundingBox())!.y;
       assert.ok((await top(".stands-out")) < (await top(".tabs")));
       assert.ok((await top(".taken")) > (await top(".panel")));
-      await opened.tab.locator("button.finding").first().click();
+      await opened.tab.locator("button.finding", { hasText: page.facts.findings.find((it) => it.share !== null)!.text }).click();
       await opened.settle();
       const canvas = (await opened.tab.locator(".flame canvas").boundingBox())!;
       assert.ok(canvas.y > 0 && canvas.y + 5 * BOX < 844, `the graph begins at ${canvas.y} px`);
@@ -199,7 +199,6 @@ describe("a finding", () => {
     writeFileSync(path, page.html.replace(/(id="facts">)[^<]*/, (_, head: string) => head + facts));
     await Opened.using(browser, path, async (opened) => {
       assert.match((await opened.tab.locator(".stands-out").textContent())!, /Nothing stands out\.Used the CPU for 1 ms of 3 s: mode wall shows the rest\.$/);
-      assert.equal(await opened.tab.locator(".taken .notes").count(), 0);
     });
   });
 
@@ -211,8 +210,7 @@ describe("a finding", () => {
     const path = `${page.htmlPath}.note.html`;
     writeFileSync(path, page.html.replace(/(id="facts">)[^<]*/, (_, head: string) => head + facts));
     await Opened.using(browser, path, async (opened) => {
-      assert.match((await opened.tab.locator(".stands-out").textContent())!, /^What stands outUsed the CPU for 5 ms of 3 s: mode wall shows the rest\..*loading code/);
-      assert.equal(await opened.tab.locator(".taken .notes").textContent(), "Few samples: 3.");
+      assert.match((await opened.tab.locator(".stands-out").textContent())!, /^What stands outUsed the CPU for 5 ms of 3 s: mode wall shows the rest\..*loading code.*Few samples: 3\.$/);
     });
   });
 

@@ -47,9 +47,20 @@ describe("the grid of a process", () => {
   it("opens the busiest of several periods in a cell, and counts them", () => {
     const start = Date.UTC(2026, 10, 26, 3);
     const seconds = [500, 900, 100].map((weight, at) => [start + at * 10_000, start + (at + 1) * 10_000, weight, at] as const);
-    const map = grid(process([...seconds, [start + MINUTE, start + 2 * MINUTE, 7, 3]]), utc);
+    const minutes = [7, 7, 7, 7].map((weight, at) => [start + (at + 1) * MINUTE, start + (at + 2) * MINUTE, weight, at + 3] as const);
+    const map = grid(process([...seconds, ...minutes]), utc);
     assert.deepEqual([map.cells[0], map.part[0], map.parts[0]], [1500, 1, 3]);
     assert.deepEqual([map.cells[1], map.part[1], map.parts[1], map.parts[2]], [7, 3, 1, 0]);
+  });
+
+  it("has cells of seconds for periods shorter than a minute, as far as there is room for them", () => {
+    const start = Date.UTC(2026, 10, 26, 3);
+    const ofSeconds = (seconds: number, files: number) => grid(process(Array.from({ length: files }, (_, at) => [start + at * seconds * 1000, start + (at + 1) * seconds * 1000, 1, at])), utc);
+    const short = ofSeconds(5, 6);
+    assert.deepEqual([short.cellMs, short.rows, [...short.part.slice(0, 6)]], [5_000, 1, [0, 1, 2, 3, 4, 5]]);
+    assert.equal(ofSeconds(20, 9).cellMs, 15_000);
+    const long = ofSeconds(5, 1440);
+    assert.deepEqual([long.cellMs, long.columns, long.rows], [10_000, 360, 2]);
   });
 
   it("is empty without files", () => assert.equal(grid(process([]), utc).rows, 0));

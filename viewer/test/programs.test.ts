@@ -44,7 +44,7 @@ for (const program of ["rdoc", "rails", "sidekiq"]) {
         const { top } = report(page.file, "--type", type.name);
         const all = top.reduce((sum, it) => sum + it.self, 0);
         if (all === 0) continue;
-        await opened.tab.getByLabel("Sample type").selectOption({ label: typeWord(type.name) });
+        await opened.tab.getByLabel("Sample type").selectOption({ label: typeWord(type) });
         await use(type, top, all);
         types++;
       }

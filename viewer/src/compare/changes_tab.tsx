@@ -12,7 +12,7 @@ import { changesText } from "./difference_texts";
 import { codeWord, brief } from "../words/words";
 import { Dot } from "../parts/dot";
 
-const WIDTH = "min(92px, 17vw)";
+const WIDTH = "min(92px, 20vw)";
 
 export function ChangesTab() {
   const app = useApp();
@@ -65,7 +65,8 @@ function Table({ rows }: { rows: readonly Change[] }) {
     number("After", WIDTH, (row) => value(row.after, absolute, type)),
     number("Change", WIDTH, (row) => delta(row.before, row.after, absolute, type), (row) => sureness(row.chance)),
     {
-      ...number("Ratio", "min(74px, 15vw)", (row) => `${ratio(row.before, row.after)}${row.chance === null || isSignificant(row) ? "" : " ?"}`, (row) => sureness(row.chance)),
+      ...number("Ratio", "82px", (row) => `${ratio(row.before, row.after)}${row.chance === null || isSignificant(row) ? "" : " ?"}`, (row) => sureness(row.chance)),
+      wide: true,
       head: <span class="hidden">Change of the number before</span>,
     },
     {

@@ -16,7 +16,7 @@ export function changesText({ model, state }: App, rows: readonly Change[]): str
     const mark = it.chance !== null && !isSignificant(it) ? "?" : " ";
     return `${changeCells(it.before, it.after, absolute, type)} ${mark} ${model.names.name(it.function)}`;
   });
-  return [`${typeWord(type.name)}\n`, CHANGE_HEAD, ...lines, ""].join("\n");
+  return [`${typeWord(type)}\n`, CHANGE_HEAD, ...lines, ""].join("\n");
 }
 
 /** Formats the calls of two sides below a box, those with a visible share. */
@@ -33,7 +33,7 @@ export function differenceText({ model, state }: App, shown: Comparison, absolut
     const callees = heaviestFirst({ tree, weighed: both, matched: null, found: 0 }, node);
     open.push(...callees.filter((it) => both.total(it) >= both.total(root) * LEAST).reverse());
   }
-  return [`${typeWord(type.name)}\n`, CHANGE_HEAD, ...lines, ""].join("\n");
+  return [`${typeWord(type)}\n`, CHANGE_HEAD, ...lines, ""].join("\n");
 }
 
 const CHANGE_HEAD = `${"BEFORE".padStart(10)}  ${"AFTER".padStart(10)}  ${"CHANGE".padStart(18)}   FUNCTION`;

@@ -1,4 +1,5 @@
-// How busy a process was, as a grid: rows are hours with a column per minute, or days with a column per five minutes.
+// How busy a process was, as a grid: rows are hours with a column per minute, or days with a column per five minutes. Columns
+// are shorter if the files are.
 
 import type { PeriodProcess } from "./facts";
 
@@ -7,6 +8,9 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const LEAST_CELLS = 10; // of a row
 const MOST_HOURS = 48; // with a row for each hour; beyond that, rows are days
+const MOST_CELLS = 360; // of a row
+/** The lengths of cells below a minute, the longest first, ms. */
+const SECONDS = [30, 15, 10, 5, 2, 1].map((it) => it * 1000);
 
 /** A grid of cells. Times are local: ms since 1970 by the wall clock. */
 export interface Grid {
@@ -30,9 +34,9 @@ export interface Grid {
 export function grid({ cells: files }: PeriodProcess, local: (ms: number) => number = localTime): Grid {
   const [begin, end] = files.reduce(([from, to], it) => [Math.min(from, local(it[0])), Math.max(to, local(it[1]))], [Infinity, -Infinity]);
   const isLong = end - begin > MOST_HOURS * HOUR;
-  const cellMs = isLong ? 5 * MINUTE : MINUTE;
   // Less than an hour has one row, which begins and ends with the data.
   const isShort = end - begin <= HOUR;
+  const cellMs = isLong ? 5 * MINUTE : cellOf(files, isShort ? end - begin : HOUR);
   const unit = isShort ? cellMs : isLong ? DAY : HOUR;
   const first = Math.floor(begin / unit) * unit;
   const rowMs = isShort ? Math.max(LEAST_CELLS, Math.ceil((end - first) / cellMs)) * cellMs : unit;
@@ -74,6 +78,15 @@ export function grid({ cells: files }: PeriodProcess, local: (ms: number) => num
     largest: cells.reduce((one, other) => Math.max(one, other), 0),
     total: files.reduce((sum, it) => sum + it[2], 0),
   };
+}
+
+/** Returns the length of a cell, ms: a minute, or less if half of the files are shorter. @param rowMs the length of a row */
+function cellOf(files: PeriodProcess["cells"], rowMs: number): number {
+  const lengths = files.map(([from, to]) => to - from).sort((one, other) => one - other);
+  const usual = lengths[lengths.length >> 1] ?? MINUTE;
+  if (usual * 1.5 >= MINUTE) return MINUTE;
+  const fitting = SECONDS.filter((it) => rowMs / it <= MOST_CELLS);
+  return fitting.find((it) => it <= usual * 1.1) ?? fitting.at(-1) ?? MINUTE;
 }
 
 /** Returns the wall clock time of an instant, as if it were UTC. */

@@ -128,6 +128,12 @@ export interface PeriodPart {
   readonly files: number;
 }
 
+/** Returns whether memory from malloc was recorded, in place of objects. */
+export function isNative({ header, comparison }: Facts): boolean {
+  const headers = [header, ...(comparison?.runs.map((it) => it.header) ?? [])];
+  return headers.some((sentences) => sentences.some((it) => /^mode: .*\bnative\b/.test(it)));
+}
+
 /** Returns the version of a profile's Ruby, such as `3.1`, if it is before 3.3 and so knows less of waits; `null` otherwise. */
 export function oldRuby({ header }: Facts): string | null {
   for (const line of header) {

@@ -4,7 +4,7 @@
 import type { Names } from "./names";
 import type { Profile } from "./profile";
 import type { Within } from "./within";
-import { everything, type Selection, type Transform } from "./selection";
+import { everything, type Idle, type Selection, type Transform } from "./selection";
 
 const SIMPLE = ["recursion", "gems", "app"] as const;
 const OF_FUNCTION = ["focus", "drop", "merge"] as const;
@@ -28,10 +28,10 @@ export function toFragment(profile: Profile, names: Names, selection: Selection,
   for (const it of selection.states ?? []) add("state", profile.states[it]!);
   for (const [name, values] of selection.labels) for (const value of values) add(`label.${name}`, value);
   if (selection.within) add("within", `${Math.round(selection.within.least)} ${selection.within.marker}`);
-  if (selection.idle) add("idle", "1");
+  if (selection.idle !== "without") add("idle", selection.idle === "only" ? "only" : "1");
   if (selection.loading) add("loading", "1");
   if (selection.search) add("search", selection.search);
-  for (const it of selection.transforms) add("do", "function" in it ? `${it.kind} ${names.name(it.function)}` : it.kind);
+  for (const it of selection.transforms) add("do", "function" in it ? `${it.kind} ${names.key(it.function)}` : it.kind);
   return text.toString();
 }
 
@@ -60,7 +60,7 @@ export function fromFragment(profile: Profile, names: Names, fragment: string): 
     states,
     labels,
     within: withinOf(text.get("within"), profile),
-    idle: text.get("idle") === "1",
+    idle: idleOf(text.get("idle")),
     loading: text.get("loading") === "1",
     search: text.get("search") ?? "",
     transforms: text.getAll("do").flatMap((it) => transformOf(it, names)),
@@ -68,14 +68,18 @@ export function fromFragment(profile: Profile, names: Names, fragment: string): 
   return { selection, view };
 }
 
+function idleOf(text: string | null): Idle {
+  return text === "1" ? "with" : text === "only" ? "only" : "without";
+}
+
 function transformOf(text: string, names: Names): Transform[] {
   const simple = SIMPLE.find((it) => it === text);
   if (simple) return [{ kind: simple }];
   const kind = OF_FUNCTION.find((it) => text.startsWith(`${it} `));
   if (!kind) return [];
-  const name = text.slice(kind.length + 1);
-  for (let of = 0; of < names.count; of++) if (names.name(of) === name) return [{ kind, function: of }];
-  return [];
+  const key = text.slice(kind.length + 1);
+  const of = names.withKeys(new Set([key])).get(key);
+  return of === undefined ? [] : [{ kind, function: of }];
 }
 
 function withinOf(text: string | null, { timeline, markers }: Profile): Within | null {

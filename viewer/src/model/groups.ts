@@ -12,7 +12,7 @@ export const MARKERS = "\nmarkers";
 export const GEM = "\ngem";
 export const FILE = "\nfile";
 /** Labels that the profiler puts on rows. */
-export const OURS = new Set(["class", "age", "gc", "gc_reason", "waiter"]);
+export const OURS = new Set(["class", "library", "age", "gc", "gc_reason", "waiter"]);
 
 /** A value of a label. */
 export interface Group {

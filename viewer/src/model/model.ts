@@ -3,7 +3,8 @@
 
 import { changes, Comparison, isWhole, type Change, type Side, type SideWeights } from "./comparison";
 import { Cache } from "./cache";
-import type { Facts } from "./facts";
+import { eachCrossing } from "./extent";
+import { isNative, type Facts } from "./facts";
 import { boxes, type Boxes } from "./flame";
 import { Folding } from "./folds";
 import { Names } from "./names";
@@ -59,7 +60,8 @@ export class Model {
     private readonly runOf: Uint16Array | null = null,
   ) {
     const type = profile.types.findIndex((it) => it.name === facts.type);
-    this.profile = type < 0 ? profile : { ...profile, defaultType: type };
+    const types = isNative(facts) ? profile.types.map((it) => (/^(alloc|inuse)_/.test(it.name) ? { ...it, isNative: true } : it)) : profile.types;
+    this.profile = { ...profile, types, defaultType: type < 0 ? profile.defaultType : type };
     this.names = new Names(this.profile, facts);
     this.weights = new Weights(this.profile);
     this.named = new Set(facts.findings.flatMap((it) => (it.function === null ? [] : [it.function])));
@@ -101,7 +103,12 @@ export class Model {
     const rows = this.rows(selection);
     const only = this.only(selection);
     const { first, end } = selection.range ? eventsIn(timeline, selection.range) : { first: 0, end: timeline.count };
-    return column.map((weight, event) => (event >= first && event < end && rows[timeline.row[event]!] && (only?.[event] ?? 1) ? weight : 0));
+    const counts = (event: number) => rows[timeline.row[event]!] && (only?.[event] ?? 1);
+    const weights = column.map((weight, event) => (event >= first && event < end && counts(event) ? weight : 0));
+    for (const [at, sign] of selection.range ? ([[selection.range.from, -1], [selection.range.to, 1]] as const) : []) {
+      eachCrossing(this.profile, selection.type, at, (event, part) => counts(event) && (weights[event]! += sign * part));
+    }
+    return weights;
   }
 
   total(selection: Selection): number {

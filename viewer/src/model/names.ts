@@ -49,6 +49,25 @@ export class Names {
     return of < 0 ? HIDDEN : this.all[of] || "(no name)";
   }
 
+  /** Returns whether another function has the same name. */
+  isShared(of: number): boolean {
+    const rank = this.rank[of] ?? -1;
+    return [rank - 1, rank + 1].some((it) => this.ordered[it] !== undefined && this.name(this.ordered[it]!) === this.name(of));
+  }
+
+  /** Returns the name for an address, which the place follows if other functions have the same name. */
+  key(of: number): string {
+    return this.isShared(of) ? `${this.name(of)}\t${this.place(of)}` : this.name(of);
+  }
+
+  /** Returns the functions with these keys. A name that several functions have is that of the first one. */
+  withKeys(keys: ReadonlySet<string>): ReadonlyMap<string, number> {
+    const found = new Map<string, number>();
+    if (keys.size === 0) return found;
+    for (let of = this.count - 1; of >= 0; of--) for (const key of [this.name(of), this.key(of)]) if (keys.has(key)) found.set(key, of);
+    return found;
+  }
+
   /** Returns a number that is the same for the same name. */
   mark(of: number): number {
     const known = this.marks[of]!;

@@ -4,6 +4,8 @@
 export interface SampleType {
   readonly name: string;
   readonly unit: string;
+  /** Whether it is memory from malloc, in place of objects. */
+  readonly isNative?: boolean;
 }
 
 /** Methods and blocks, with a column for each property. */

@@ -16,6 +16,16 @@ export function expression(text: string): RegExp | null {
   }
 }
 
+/** Returns the browser's reason why a search is not an expression; empty if it is one. */
+export function faultOf(text: string): string {
+  try {
+    new RegExp(text, "iu");
+    return "";
+  } catch (error) {
+    return (error as Error).message.replace(/^.*\/iu: |^Invalid regular expression: /s, "").toLowerCase();
+  }
+}
+
 /** Returns whether the name or the place (`path:line`) of each function matches. */
 export function matches(search: RegExp, names: Names): Uint8Array {
   return Uint8Array.from({ length: names.count }, (_, of) => Number(search.test(names.name(of)) || search.test(names.place(of))));
@@ -25,6 +35,13 @@ export function matches(search: RegExp, names: Names): Uint8Array {
 export function under(tree: Tree, matched: Uint8Array): Uint8Array {
   const found = new Uint8Array(tree.count);
   for (let node = 1; node < tree.count; node++) found[node] = found[tree.parent[node]!]! | matched[node]!;
+  return found;
+}
+
+/** Returns whether each node is `matched`, calls one that is, or is called by one. */
+export function around(tree: Tree, matched: Uint8Array): Uint8Array {
+  const found = under(tree, matched);
+  for (let node = tree.count - 1; node > 0; node--) if (found[node]) found[tree.parent[node]!] = 1;
   return found;
 }
 

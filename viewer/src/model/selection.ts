@@ -1,5 +1,6 @@
 // The one selection of the page, which each view shows, and the weights of rows under it.
 
+import { eachCrossing } from "./extent";
 import type { Facts } from "./facts";
 import type { Profile, Timeline } from "./profile";
 import type { Within } from "./within";
@@ -25,11 +26,14 @@ export function toggled(transforms: readonly Transform[], kind: "app" | "gems" |
   return others.length < transforms.length ? others : [...transforms, { kind }];
 }
 
-/** A range of time, ns since the start of the profile. Contains the events that end after `from` and not after `to`. */
+/** A range of time, ns since the start of the profile. Time that reaches beyond it counts as far as it lies in it. */
 export interface Range {
   readonly from: number;
   readonly to: number;
 }
+
+/** Whether wall clock time is without the waits of idle threads, with them, or only these. */
+export type Idle = "without" | "with" | "only";
 
 /** The selection that is shown. `null` selects everything. */
 export interface Selection {
@@ -48,8 +52,8 @@ export interface Selection {
   readonly labels: ReadonlyMap<string, ReadonlySet<string>>;
   /** The markers to which threads are limited. */
   readonly within: Within | null;
-  /** Whether to include the waits of idle threads, which wall clock time omits by default. */
-  readonly idle: boolean;
+  /** Which waits of idle threads to include: wall clock time omits them by default. */
+  readonly idle: Idle;
   /** Whether to keep only what loads code. */
   readonly loading: boolean;
   /** A regular expression that highlights matches and leaves nothing out. */
@@ -60,7 +64,7 @@ export interface Selection {
 
 /** Returns the selection of a whole profile, in its default sample type. */
 export function everything(profile: Profile): Selection {
-  return { type: profile.defaultType, range: null, against: null, side: "after", threads: null, states: null, labels: new Map(), within: null, idle: false, loading: false, search: "", transforms: [] };
+  return { type: profile.defaultType, range: null, against: null, side: "after", threads: null, states: null, labels: new Map(), within: null, idle: "without", loading: false, search: "", transforms: [] };
 }
 
 /** Returns whether each row is selected, regardless of time and transforms. */
@@ -77,8 +81,10 @@ export function selectedRows(profile: Profile, facts: Facts, selection: Selectio
     const right = selection.threads?.has(rows.thread[row]!) ?? true;
     selected[row] = Number(right && (selection.states?.has(rows.state[row]!) ?? true) && rightLabels[rows.labels[row]!]!);
   }
-  if (!selection.idle && profile.types[selection.type]?.name === "wall") {
-    for (const row of facts.idle.rows) selected[row] = 0;
+  if (selection.idle !== "with" && profile.types[selection.type]?.name === "wall") {
+    const idle = new Uint8Array(rows.count);
+    for (const row of facts.idle.rows) idle[row] = 1;
+    for (let row = 0; row < rows.count; row++) if (idle[row] !== Number(selection.idle === "only")) selected[row] = 0;
   }
   if (selection.loading) {
     const loading = new Set(facts.loading);
@@ -96,7 +102,23 @@ export function weigh(profile: Profile, selected: Uint8Array, type: number, rang
     for (let row = 0; row < weights.length; row++) weights[row] = selected[row] ? column[row]! : 0;
     return weights;
   }
-  return weighed(timeline, selected, type, range ? eventsIn(timeline, range) : { first: 0, end: timeline.count }, null, only);
+  const ended = weighed(timeline, selected, type, range ? eventsIn(timeline, range) : { first: 0, end: timeline.count }, null, only);
+  return range ? clipped(profile, ended, selected, type, range, only) : ended;
+}
+
+/**
+ * Returns the weight of each row in a range. @param ended the weights of all events that end in it: of those that cross its
+ * start, the part before it is subtracted; of those that cross its end, the part in it is added
+ */
+export function clipped(profile: Profile, ended: Float64Array, selected: Uint8Array, type: number, { from, to }: Range, only: Uint8Array | null): Float64Array {
+  const weights = ended.slice();
+  for (const [at, sign] of [[from, -1], [to, 1]] as const) {
+    eachCrossing(profile, type, at, (event, part) => {
+      const row = profile.timeline!.row[event]!;
+      if (selected[row] && (only === null || only[event])) weights[row]! += sign * part;
+    });
+  }
+  return weights;
 }
 
 /** The events of a range: from `first` up to but excluding `end`. */

@@ -1,7 +1,7 @@
 // The weights of rows under the last few selections. While a range is being dragged, each is computed from the one before.
 
 import type { Profile, Timeline } from "./profile";
-import { apart, eventsIn, sum, weigh, weighed, type Events, type Range } from "./selection";
+import { apart, clipped, eventsIn, sum, weigh, weighed, type Events, type Range } from "./selection";
 
 const MOST_KEPT = 6;
 
@@ -11,6 +11,8 @@ interface Kept {
   readonly only: Uint8Array | null;
   readonly range: Range | null;
   readonly events: Events | null;
+  /** The weights of the events that end in the range. */
+  readonly ended: Float64Array;
   readonly weights: Float64Array;
 }
 
@@ -32,11 +34,15 @@ export class Weights {
 
   private compute(rows: Uint8Array, type: number, range: Range | null, only: Uint8Array | null, last: Kept | undefined): Kept {
     const { timeline } = this.profile;
-    if (range === null || timeline === null) return { rows, type, only, range, events: null, weights: weigh(this.profile, rows, type, range, only) };
+    if (range === null || timeline === null) {
+      const weights = weigh(this.profile, rows, type, range, only);
+      return { rows, type, only, range, events: null, ended: weights, weights };
+    }
     const events = eventsIn(timeline, range);
     const near = last?.events && apart(events, last.events) < events.end - events.first && this.isExact(timeline, type);
-    const before = near ? { events: last.events!, weights: last.weights } : null;
-    return { rows, type, only, range, events, weights: weighed(timeline, rows, type, events, before, only) };
+    const before = near ? { events: last.events!, weights: last.ended } : null;
+    const ended = weighed(timeline, rows, type, events, before, only);
+    return { rows, type, only, range, events, ended, weights: clipped(this.profile, ended, rows, type, range, only) };
   }
 
   /** Returns whether sums of these weights are exact, in whatever order they are added. */

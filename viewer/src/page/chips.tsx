@@ -70,9 +70,9 @@ function Total() {
   return (
     <>
       {model.isTwoSided && <span class="muted">{selection.side} </span>}
-      <strong>{amount(type, total)}</strong> {typeWord(type.name)}
+      <strong>{amount(type, total)}</strong> {typeWord(type)}
       {total < whole && <span class="muted"> of {amount(type, whole)} ({percent(total, whole)})</span>}
-      {samples > 0 && type.name !== "samples" && <span class="muted">, {count(samples)} samples</span>}
+      {samples > 0 && type.unit === "nanoseconds" && <span class="muted">, {count(samples)} samples</span>}
     </>
   );
 }
@@ -84,7 +84,7 @@ function BothTotals() {
   const { before, after } = sums.comparison(state.selection, true).totals;
   return (
     <>
-      <strong>{amount(type, Math.round(before))}</strong> <span class="muted">before,</span> <strong>{amount(type, Math.round(after))}</strong> <span class="muted">after:</span> {typeWord(type.name)}
+      <strong>{amount(type, Math.round(before))}</strong> <span class="muted">before,</span> <strong>{amount(type, Math.round(after))}</strong> <span class="muted">after:</span> {typeWord(type)}
     </>
   );
 }
@@ -109,9 +109,10 @@ function useChips(): Chip[] {
   }
   if (within) chips.push({ text: withinWord(within), remove: () => store.select({ within: null }) });
   if (loading) chips.push({ text: "loading code", remove: () => store.select({ loading: false }) });
-  if (idle) chips.push({ text: "with idle threads", remove: () => store.select({ idle: false }) });
+  if (idle === "only") chips.push({ text: `only idle waits of ${count(facts.idle.threads)} ${facts.idle.threads === 1 ? "thread" : "threads"}`, remove: () => store.select({ idle: "without" }) });
+  else if (idle === "with") chips.push({ text: "with idle threads", remove: () => store.select({ idle: "without" }) });
   else if (facts.idle.rows.length > 0 && model.type(state.selection).name === "wall") {
-    chips.push({ text: "without idle waits", remove: () => store.select({ idle: true }) });
+    chips.push({ text: "without idle waits", remove: () => store.select({ idle: "with" }) });
   }
   transforms.forEach((it, at) => chips.push({ text: transformWord(it, model), remove: () => store.select({ transforms: transforms.filter((_, other) => other !== at) }) }));
   return chips;

@@ -18,8 +18,11 @@ import { clock, day, spanText } from "./times";
 
 const ROW = 16; // px
 const AXIS = 20; // px
-const HOUR = 3_600_000; // ms
+const MINUTE = 60_000; // ms
+const HOUR = 60 * MINUTE;
 const LABEL = 96; // px in front of the cells
+const MINUTES_LABEL = 52; // px that a label takes
+const SECONDS_LABEL = 74;
 const REST_MS = 150; // from which a pointer rests
 const MOST_WORK = 3;
 
@@ -234,10 +237,18 @@ function paint(surface: Surface, theme: Theme, map: Grid, width: number, lit: nu
   }
   const isHours = map.rowMs === HOUR && map.rows > 1;
   const isDays = map.rowMs > HOUR;
-  for (let column = 0; column < map.columns; column += isDays ? 36 : map.columns <= 20 ? 2 : 10) {
-    const text = isHours ? `:${String(column).padStart(2, "0")}` : clock((isDays ? 0 : map.first) + column * map.cellMs);
+  const perMinute = MINUTE / map.cellMs;
+  for (let column = 0; column < map.columns; column += stepOf(map, cell)) {
+    const text = isHours ? `:${String(Math.floor(column / perMinute)).padStart(2, "0")}` : clock((isDays ? 0 : map.first) + column * map.cellMs, map.cellMs < MINUTE);
     surface.text(LABEL + column * cell, map.rows * ROW + AXIS / 2, text, theme.muted);
   }
+}
+
+/** Returns the number of cells from one label of the axis to the next, so that labels do not meet. @param cell the width of a cell, px */
+function stepOf({ rowMs, cellMs, columns }: Grid, cell: number): number {
+  const least = cellMs < MINUTE && columns * cellMs !== HOUR ? SECONDS_LABEL : MINUTES_LABEL;
+  const steps = rowMs > HOUR ? [12, 36, 72] : [1, 2, 5, 10, 20, 30, 60, 120];
+  return steps.find((it) => it * cell >= least) ?? columns;
 }
 
 function cellText(index: IndexFacts, map: Grid, cell: number): TipText {
@@ -249,7 +260,8 @@ function cellText(index: IndexFacts, map: Grid, cell: number): TipText {
     ["of a CPU", `${((100 * weight) / (map.cellMs * 1e6)).toFixed(1)}%`],
   ];
   if (part.files > 1 || part.to - part.from > map.cellMs * 1.5) rows.push(["opens", spanText(part)]);
-  return { title: `${day(from)} ${clock(from)} to ${clock(from + map.cellMs)}`, rows };
+  const hasSeconds = map.cellMs < MINUTE;
+  return { title: `${day(from)} ${clock(from, hasSeconds)} to ${clock(from + map.cellMs, hasSeconds)}`, rows };
 }
 
 function rowLabel(map: Grid, row: number): string {

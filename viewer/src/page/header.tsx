@@ -3,9 +3,10 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { labelsOf, OURS } from "../model/groups";
 import { clean } from "../model/names";
+import { faultOf } from "../model/search";
 import { spanOf } from "../model/time";
 import { trace } from "../model/trace";
-import { amount, percent } from "../model/units";
+import { amount, count, percent } from "../model/units";
 import { Checks } from "../parts/checks";
 import { Segments } from "../parts/segments";
 import { useApp, type App } from "../state/context";
@@ -28,7 +29,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
         {types.map((it, index) =>
           known.has(index) || index === state.selection.type ? (
             <option key={it.name} value={index}>
-              {typeWord(it.name)}
+              {typeWord(it)}
             </option>
           ) : null,
         )}
@@ -47,8 +48,10 @@ export function Header({ onHelp }: { onHelp: () => void }) {
 }
 
 function Search() {
-  const { model, sums, store, state } = useApp();
+  const app = useApp();
+  const { model, sums, store, state } = app;
   const { selection } = state;
+  const fault = faultOf(selection.search);
   const input = useRef<HTMLInputElement>(null);
   const timer = useRef(0); // 0 while nothing is being typed
   useEffect(() => {
@@ -75,6 +78,7 @@ function Search() {
         aria-label="Search functions with a regular expression"
         title="A regular expression (/)"
         autocomplete="off"
+        aria-invalid={fault !== ""}
         spellcheck={false}
         onInput={typed}
         onKeyDown={(event) => {
@@ -87,10 +91,21 @@ function Search() {
         }}
       />
       <output class={found === 0 ? "sum none" : "sum"} aria-live="polite">
-        {found !== null && (sides && found > 0 ? `${percent(sides.before, 1)} before, ${percent(sides.after, 1)} after` : found > 0 ? `${percent(found, sums.total(selection))}, ${amount(model.type(selection), found)}` : "no match")}
+        {found !== null && (sides && found > 0 ? `${percent(sides.before, 1)} before, ${percent(sides.after, 1)} after` : found > 0 ? foundText(app, found) : "no match")}
       </output>
+      {fault !== "" && (
+        <p class="fault" role="alert">
+          Not a regular expression: {fault}. It is searched as text.
+        </p>
+      )}
     </div>
   );
+}
+
+/** Describes the matches of a search: `12.3%, 4 functions, 1.23 s`. */
+function foundText({ model, sums, state: { selection, view } }: App, found: number): string {
+  const functions = sums.found(selection, view.order).length;
+  return `${percent(found, sums.total(selection))}, ${count(functions)} ${functions === 1 ? "function" : "functions"}, ${amount(model.type(selection), found)}`;
 }
 
 function Filters() {

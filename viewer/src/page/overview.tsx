@@ -1,6 +1,6 @@
 // The overview of all time: how active the program was, and what each thread did. Ranges are selected here.
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clean } from "../model/names";
 import { sum } from "../model/selection";
 import { spanOf, type Track } from "../model/time";
@@ -139,7 +139,8 @@ function StripNote({ width }: { width: number }) {
   const { sums, model, state } = useApp();
   const heat = width > 0 ? sums.heat(state.selection, columnsOf(width)) : null;
   if (!heat) return null;
-  const what = heat.awake ? "work" : typeWord(model.type(state.selection).name);
+  const what = heat.awake ? "work" : typeWord(model.type(state.selection));
+  if (heat.largest === 0) return <p class="muted strip-note">No {what} at a known time here. Drag to select a time.</p>;
   return (
     <p class="muted strip-note">
       A column is {duration(heat.columnNs)}, from top to bottom. {capital(what)}: none <i class="ramp" aria-hidden="true" /> most. Drag to select a time.
@@ -178,7 +179,7 @@ function HeatStrip({ width, span, brush, setTip }: Strips) {
     const cell = column * heat.rows + row;
     const from = column * heat.columnNs + (row * heat.columnNs) / heat.rows;
     const isTime = model.type(selection).unit === "nanoseconds";
-    const rows: [string, string, string?][] = [[isTime && heat.awake ? "worked" : typeWord(model.type(selection).name), amount(model.type(selection), heat.cells[cell]!)]];
+    const rows: [string, string, string?][] = [[isTime && heat.awake ? "worked" : typeWord(model.type(selection)), amount(model.type(selection), heat.cells[cell]!)]];
     if (lit) rows.push(["matches", amount(model.type(selection), lit.cells[cell]!), theme().lit]);
     if (model.profile.startMs > 0) rows.push(["clock", new Date(model.profile.startMs + from / 1e6).toLocaleTimeString()]);
     setTip({ x: event.clientX, y: event.clientY, title: `${moment(from, heat.columnNs / heat.rows)}, for ${duration(heat.columnNs / heat.rows)}`, rows });
@@ -221,6 +222,10 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
     },
     [tracks, lines.length, open, top, span, selection.threads],
   );
+  // What the fold opens is below it.
+  useLayoutEffect(() => {
+    if (open) scroller.current!.scrollTop = busy.length * TRACK;
+  }, [open]);
   const hover = (event: PointerEvent) => {
     const box = canvas.current!.getBoundingClientRect();
     const track = byThread.get(lines[Math.floor((event.clientY - box.top + top) / TRACK)] ?? FOLD);
@@ -235,8 +240,8 @@ function Tracks({ width, span, setTip, drag, open, setOpen }: Strips & { drag: H
           thread !== FOLD ? (
             <TrackLabel key={thread} thread={thread} share={percent(weights[thread]!, all)} />
           ) : (
-            <button key="idle" class="track-label fold" aria-expanded={open} onClick={() => setOpen(!open)}>
-              {folded.length} idle {folded.length === 1 ? "thread" : "threads"}
+            <button key="idle" class="track-label fold" title="Threads that were idle nearly all of their time" aria-expanded={open} onClick={() => setOpen(!open)}>
+              {folded.length} always idle
             </button>
           ),
         )}

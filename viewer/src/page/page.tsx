@@ -71,7 +71,7 @@ export function Page({ model, file, prefix = "", compare, above = null }: PagePr
   const app: App = { model, sums, store, state: store.state, coloring, file, exported, openMenu, say, compare: compare ?? null };
   useEffect(() => store.watch(() => changed(0)), [store]);
   useEffect(() => () => store.close(), [store]);
-  const type = typeWord(model.type(store.state.selection).name);
+  const type = typeWord(model.type(store.state.selection));
   useEffect(() => void (document.title = `${capital(type)}: ${brief(clean(model.facts.title))} - profiler`), [type, model]);
   useEffect(() => {
     const failed = (event: ErrorEvent) => say(`This page failed: ${event.message}`);

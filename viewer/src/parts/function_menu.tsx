@@ -6,6 +6,7 @@ import { useApp, type App, type MenuTarget } from "../state/context";
 import { step } from "./popover";
 import { copy } from "./export";
 import { stackText } from "./texts";
+import { sandwichOf } from "../state/view";
 import { brief } from "../words/words";
 
 type Item = readonly [text: string, run: () => void] | null;
@@ -74,7 +75,7 @@ function itemsOf(app: App, { function: of, stack, zoom }: MenuTarget): Item[] {
   const copied = (text: string) => () => void copy(text).then((done) => say(done ? "Copied." : "The browser did not allow it."));
   const items: Item[] = [];
   if (zoom) items.push(["Zoom to it", zoom]);
-  if (!names.isLeaf(of)) items.push(["Callers and callees", () => store.show({ tab: "sandwich", of })]);
+  if (!names.isLeaf(of)) items.push(["Callers and callees", () => store.show(sandwichOf(of))]);
   const path = model.profile.functions.path[of] ?? "";
   if (path !== "" && path !== "<cfunc>") items.push(["Source by line", () => store.show({ tab: "source", picks: { ...state.view.picks, file: path, line: String(model.profile.functions.firstLine[of]) } })]);
   items.push(["Search for it", () => store.select({ search })], null);

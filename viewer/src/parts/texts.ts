@@ -65,5 +65,5 @@ export function callsSomething({ tree, weighed }: Stacks, node: number): boolean
 
 function heading({ model, state }: App, all: number): string {
   const type = model.type(state.selection);
-  return `${typeWord(type.name)}: ${amount(type, all)} in all\n`;
+  return `${typeWord(type)}: ${amount(type, all)} in all\n`;
 }

@@ -19,8 +19,9 @@ export interface TopTableProps {
 
 export function TopTable(props: TopTableProps) {
   const { sums, state } = useApp();
-  const rows = sums.top(state.selection, state.view.order);
-  return rows.length === 0 ? <p class="empty">Nothing is selected here.</p> : <Table {...props} rows={rows} />;
+  const rows = sums.found(state.selection, state.view.order);
+  if (rows.length > 0) return <Table {...props} rows={rows} />;
+  return <p class="empty">{state.selection.search === "" ? "Nothing is selected here." : "No function here matches the search."}</p>;
 }
 
 function Table({ rows, current, narrow = false, onOpen }: TopTableProps & { rows: readonly TopRow[] }) {

@@ -2,9 +2,11 @@
 
 import type { Finding } from "../model/facts";
 import type { Model } from "../model/model";
+import { MARKERS } from "../model/groups";
 import { exactly } from "../model/search";
 import { everything, type Selection } from "../model/selection";
 import type { Sums } from "./sums";
+import { BY_NUMBER, type View } from "./view";
 
 /** The words of the states that each kind of finding is about. */
 const STATES: Readonly<Record<string, readonly string[]>> = {
@@ -16,20 +18,40 @@ const STATES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Returns the selection of a finding; `null` for one that selects nothing by itself. */
-export function selectionOf(finding: Finding, model: Model, sums: Sums): Selection | null {
-  const selection = found(finding, model, sums);
+export function selectionOf(finding: Finding, model: Model): Selection | null {
+  const selection = found(finding, model);
   return selection && isShown(selection, everything(model.profile)) ? null : selection;
 }
 
-function found(finding: Finding, model: Model, sums: Sums): Selection | null {
+/** The selection of a finding, and the view that shows it. */
+export interface FindingView {
+  readonly selection: Selection;
+  readonly view: Partial<View>;
+}
+
+/** Returns what a click on a finding shows; `null` for one that selects nothing by itself. */
+export function viewOf(finding: Finding, model: Model, sums: Sums): FindingView | null {
+  if (finding.kind === "queries") return queriesOf(finding, model);
+  const selection = selectionOf(finding, model);
+  return selection && { selection, view: { tab: "graph", shape: "icicle", zoom: boxOf(finding, selection, sums) } };
+}
+
+/** Returns the groups of markers, within the statement that a finding names if the profile says when it was sent. */
+function queriesOf({ text }: Finding, { profile }: Model): FindingView {
+  const numbers = new Map<string, number>();
+  for (const { name } of profile.markers) numbers.set(name, (numbers.get(name) ?? 0) + 1);
+  const named = [...numbers].filter(([name]) => text.endsWith(`: ${name.replace(/^SQL(?: cached)?:? (?:[^:]*: )?/, "")}`));
+  const marker = named.sort((one, other) => other[1] - one[1])[0]?.[0];
+  const within = profile.timeline && marker !== undefined ? { marker, least: 0 } : null;
+  return { selection: { ...everything(profile), within }, view: { tab: "labels", zoom: [], picks: { label: MARKERS, markers: BY_NUMBER } } };
+}
+
+function found(finding: Finding, model: Model): Selection | null {
   const { profile } = model;
   const whole = everything(profile);
   const type = profile.types.findIndex((it) => it.name === finding.type);
   const selection = { ...whole, type: type < 0 ? whole.type : type };
-  if (finding.kind === "idle") {
-    const threads = sums.idleThreads();
-    return { ...selection, idle: true, threads: threads.size > 0 ? threads : null };
-  }
+  if (finding.kind === "idle") return { ...selection, idle: "only" };
   // What a server loaded before its requests is left out of all shares.
   if (finding.kind === "trust" || (finding.kind === "loading" && finding.share === null)) return null;
   if (finding.kind === "loading") return { ...selection, loading: true };
@@ -69,9 +91,7 @@ export function boxOf(finding: Finding, selection: Selection, sums: Sums): numbe
 export function searchFor(of: number, { names }: Model): string {
   const name = names.name(of);
   const place = names.place(of);
-  const rank = names.rank[of]!;
-  const isShared = [rank - 1, rank + 1].some((it) => names.ordered[it] !== undefined && names.name(names.ordered[it]!) === name);
-  return exactly(isShared && place !== "" && place !== "<cfunc>" ? place : name);
+  return exactly(names.isShared(of) && place !== "" && place !== "<cfunc>" ? place : name);
 }
 
 /** Returns the functions from the root to the heaviest call of a function; empty if it is on no stack. */
@@ -100,5 +120,5 @@ export function isPart({ range, threads, labels, within }: Selection): boolean {
 /** Returns whether a selection is that of a finding. */
 export function isShown(selection: Selection, of: Selection): boolean {
   const same = (one: ReadonlySet<number> | null, other: ReadonlySet<number> | null) => [...(one ?? [])].join() === [...(other ?? [])].join();
-  return selection.type === of.type && selection.search === of.search && selection.idle === of.idle && selection.loading === of.loading && same(selection.states, of.states) && same(selection.threads, of.threads);
+  return selection.type === of.type && selection.search === of.search && selection.idle === of.idle && selection.loading === of.loading && selection.within?.marker === of.within?.marker && same(selection.states, of.states) && same(selection.threads, of.threads);
 }

@@ -71,9 +71,10 @@ export class Sums {
     return this.kept(selection, "total", () => this.model.total(selection));
   }
 
-  /** Returns everything that was measured in a sample type, without the waits of idle threads; of one side if there are two. */
-  whole({ type, side }: Selection): number {
-    return this.kept(this, `whole ${type} ${side}`, () => this.model.total({ ...everything(this.model.profile), type, side }));
+  /** Returns everything that was measured in a sample type, without the waits of idle threads unless they are selected; of one side if there are two. */
+  whole({ type, side, idle }: Selection): number {
+    const included = idle === "without" ? idle : "with";
+    return this.kept(this, `whole ${type} ${side} ${included}`, () => this.model.total({ ...everything(this.model.profile), type, side, idle: included }));
   }
 
   samples(selection: Selection): number {
@@ -82,6 +83,13 @@ export class Sums {
 
   top(selection: Selection, order: TopOrder): TopRow[] {
     return this.kept(selection, `top ${order}`, () => this.model.top(selection, order));
+  }
+
+  /** Returns the functions that the search matches; all of them without a search. */
+  found(selection: Selection, order: TopOrder): TopRow[] {
+    const matched = this.matches(selection);
+    const rows = this.top(selection, order);
+    return matched ? this.kept(selection, `found ${order}`, () => rows.filter((it) => matched[it.function] === 1)) : rows;
   }
 
   /**
@@ -116,7 +124,7 @@ export class Sums {
 
   /** Returns all threads over time, chosen or not, in the sample type that shows most about their states. */
   tracks(selection: Selection, columns: number): Track[] {
-    const all = { ...selection, threads: null, idle: true, type: this.clock(selection), transforms: leavingOut(selection.transforms) };
+    const all = { ...selection, threads: null, idle: "with" as const, type: this.clock(selection), transforms: leavingOut(selection.transforms) };
     return this.kept(this.model.rows(all), `tracks ${columns}`, () => this.model.tracks(all, columns));
   }
 

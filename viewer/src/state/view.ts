@@ -98,6 +98,9 @@ export interface View {
   readonly zoom: readonly number[];
   /** The function of the sandwich; -1 means the heaviest one. */
   readonly of: number;
+  /** The functions from that one to the boxes that fill the graphs of its callers and of its callees. */
+  readonly callers: readonly number[];
+  readonly callees: readonly number[];
   readonly order: TopOrder;
   /** The part of the range that the flame chart shows. */
   readonly window: Range | null;
@@ -117,6 +120,16 @@ export interface State {
   readonly view: View;
 }
 
+/** The value of the pick `markers` that orders markers by their number. */
+export const BY_NUMBER = "number";
+
+/** The paths to boxes, and their words in an address. */
+const PATHS = [
+  ["zoom", "viewZoom"],
+  ["callers", "viewCallers"],
+  ["callees", "viewCallees"],
+] as const;
+
 const PICK = "view.";
 
 export const FIRST_VIEW: View = {
@@ -124,6 +137,8 @@ export const FIRST_VIEW: View = {
   shape: "icicle",
   zoom: [],
   of: -1,
+  callers: [],
+  callees: [],
   order: "self",
   window: null,
   lanes: null,
@@ -133,6 +148,11 @@ export const FIRST_VIEW: View = {
   picks: {},
 };
 
+/** Returns the change of the view that shows the callers and the callees of a function. */
+export function sandwichOf(of: number): Partial<View> {
+  return { tab: "sandwich", of, callers: [], callees: [] };
+}
+
 /** Returns the view for the fragment of the address; defaults are left out. */
 export function toWords(view: View, model: Model): Record<string, string> {
   const { profile, names } = model;
@@ -140,8 +160,8 @@ export function toWords(view: View, model: Model): Record<string, string> {
   if (view.tab !== firstView(model).tab) words["view"] = view.tab;
   if (view.shape !== FIRST_VIEW.shape) words["viewShape"] = view.shape;
   if (view.order !== FIRST_VIEW.order) words["viewOrder"] = view.order;
-  if (view.of >= 0) words["viewOf"] = names.name(view.of);
-  if (view.zoom.length > 0) words["viewZoom"] = view.zoom.map((of) => names.name(of)).join("\n");
+  if (view.of >= 0) words["viewOf"] = names.key(view.of);
+  for (const [name, word] of PATHS) if (view[name].length > 0) words[word] = view[name].map((of) => names.key(of)).join("\n");
   if (view.window) words["viewWindow"] = `${Math.round(view.window.from)} ${Math.round(view.window.to)}`;
   if (view.absolute) words["viewBy"] = "weight";
   if (view.total) words["viewTotal"] = "1";
@@ -154,18 +174,17 @@ export function toWords(view: View, model: Model): Record<string, string> {
 /** Restores the view of a fragment. Anything that the profile lacks is left out. */
 export function fromWords(words: Readonly<Record<string, string>>, model: Model): View {
   const { profile, names } = model;
-  const zoom = words["viewZoom"]?.split("\n") ?? [];
-  const wanted = new Set([...zoom, words["viewOf"] ?? ""]);
-  const found = new Map<string, number>();
-  if (zoom.length > 0 || words["viewOf"]) {
-    for (let of = names.count - 1; of >= 0; of--) if (wanted.has(names.name(of))) found.set(names.name(of), of);
-  }
+  const keys = (word: string) => words[word]?.split("\n") ?? [];
+  const found = names.withKeys(new Set([...PATHS.flatMap(([, word]) => keys(word)), ...keys("viewOf")]));
+  const pathOf = (word: string) => (keys(word).every((it) => found.has(it)) ? keys(word).map((it) => found.get(it)!) : []);
   const [from, to] = (words["viewWindow"] ?? "").split(" ").map(Number);
   const lanes = words["viewThreads"]?.split(" ").map((id) => profile.threads.findIndex((it) => String(it.nativeId) === id)).filter((it) => it >= 0);
   return {
     tab: TABS.find((it) => it === words["view"]) ?? firstView(model).tab,
     shape: SHAPES.find((it) => it === words["viewShape"]) ?? FIRST_VIEW.shape,
-    zoom: zoom.every((it) => found.has(it)) ? zoom.map((it) => found.get(it)!) : [],
+    zoom: pathOf("viewZoom"),
+    callers: pathOf("viewCallers"),
+    callees: pathOf("viewCallees"),
     of: found.get(words["viewOf"] ?? "") ?? -1,
     order: (["self", "total", "name"] as const).find((it) => it === words["viewOrder"]) ?? FIRST_VIEW.order,
     window: from !== undefined && to !== undefined && from >= 0 && to > from ? { from, to } : null,

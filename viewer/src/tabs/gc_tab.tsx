@@ -37,7 +37,7 @@ export function GcTab() {
   const { selection } = state;
   const type = sums.once("gc type", () => gcType(profile));
   const isGc = sums.once("gc rows", () => collecting(profile));
-  const own = { ...selection, type, idle: true, states: null };
+  const own = { ...selection, type, idle: "with" as const, states: null };
   const { total, reasons, causes } = sums.of(selection, "gc", () => {
     const weights = model.rowWeights(own).map((weight, row) => (isGc[row] ? weight : 0));
     return collections(profile, model.names, weights, model.owners(selection.transforms, "site"));

@@ -9,8 +9,8 @@ import { useApp, type App } from "../state/context";
 import { Grid, TextCell, type Column } from "../parts/grid";
 import { WeightCell } from "../parts/table_parts";
 import { useExport } from "../parts/export";
-import type { State } from "../state/view";
-import { brief, labelWord, stateWord, threadName } from "../words/words";
+import { BY_NUMBER, type State } from "../state/view";
+import { brief, capital, labelWord, stateWord, threadName } from "../words/words";
 
 const MS = 1e6;
 const WORDS: Readonly<Record<string, string>> = { [MARKERS]: "Markers", [GEM]: "Gems", [FILE]: "Files", [THREAD]: "Threads", [STATE]: "States" };
@@ -37,7 +37,7 @@ export function LabelsTab() {
               <button aria-pressed={!isByNumber(state)} onClick={() => store.pick("markers", "")}>
                 Longest first
               </button>
-              <button aria-pressed={isByNumber(state)} onClick={() => store.pick("markers", NUMBER)}>
+              <button aria-pressed={isByNumber(state)} onClick={() => store.pick("markers", BY_NUMBER)}>
                 Most often first
               </button>
             </div>
@@ -50,8 +50,7 @@ export function LabelsTab() {
   );
 }
 
-const NUMBER = "number";
-const isByNumber = ({ view }: State) => view.picks["markers"] === NUMBER;
+const isByNumber = ({ view }: State) => view.picks["markers"] === BY_NUMBER;
 
 function Values({ label }: { label: string }) {
   const app = useApp();
@@ -63,10 +62,11 @@ function Values({ label }: { label: string }) {
   const text = (value: string) => textOf(app, label, value);
   useExport(() => valuesText(app, label, rows), () => null);
   const hasRequests = rows.some((it) => it.requests);
+  const noun = OF_JOBS.has(label) ? "jobs" : "requests";
   const columns: Column<Group>[] = [
     { name: "Total", kind: "cell-total", width: "min(150px, 24vw)", cell: (it) => <WeightCell kind="total" type={type} weight={it.weight} all={all} /> },
     { name: COLUMNS[label] ?? labelWord(label), kind: "cell-name", width: "minmax(0, 3fr)", cell: (it) => <TextCell kind="cell-name" text={text(it.value)} /> },
-    ...(hasRequests ? REQUESTS : []),
+    ...(hasRequests ? requestColumns(noun) : []),
     { name: "Mostly in", kind: "cell-place", width: "minmax(0, 3fr)", wide: true, cell: (it) => <TextCell kind="cell-place" text={it.heaviest < 0 ? "" : `${percent(it.own, it.weight)}  ${brief(names.name(it.heaviest))}`} /> },
   ];
   const { selection } = state;
@@ -92,13 +92,16 @@ function Values({ label }: { label: string }) {
   return (
     <>
       <Grid label="Values" rows={rows} columns={columns} keyOf={(it) => it.value} isMarked={(it) => chosen(it.value)} onOpen={open} />
-      {hasRequests && <p class="muted part">All requests of the profile that ended are counted{selection.range ? ", not only those of the selected time" : ""}.</p>}
+      {hasRequests && <p class="muted part">All {noun} of the profile that ended are counted{selection.range ? ", not only those of the selected time" : ""}.</p>}
     </>
   );
 }
 
-const REQUESTS: readonly Column<Group>[] = [
-  { name: "Requests", kind: "cell-number", width: "min(84px, 18vw)", cell: (it) => <TextCell kind="cell-number" text={it.requests ? count(it.requests.count) : ""} /> },
+/** The labels whose values are those of jobs, not of requests. */
+const OF_JOBS = new Set(["job", "queue"]);
+
+const requestColumns = (noun: string): readonly Column<Group>[] => [
+  { name: capital(noun), kind: "cell-number", width: "min(84px, 18vw)", cell: (it) => <TextCell kind="cell-number" text={it.requests ? count(it.requests.count) : ""} /> },
   { name: "Mean", kind: "cell-number", width: "min(84px, 18vw)", cell: (it) => <TextCell kind="cell-number" text={it.requests ? duration(Math.floor(it.requests.total / it.requests.count)) : ""} /> },
   { name: "Largest", kind: "cell-number", width: "min(84px, 18vw)", cell: (it) => <TextCell kind="cell-number" text={it.requests ? duration(it.requests.largest) : ""} /> },
 ];

@@ -1,6 +1,6 @@
 // One function: its callers above, and its callees below.
 
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { TopRow } from "../model/top";
 import { amount, percent } from "../model/units";
 import { useApp } from "../state/context";
@@ -11,6 +11,7 @@ import type { Picture, Surface } from "../pictures/surface";
 import { useExport } from "../parts/export";
 import { treeText } from "../parts/texts";
 import { TopTable } from "../parts/top_table";
+import { sandwichOf } from "../state/view";
 import { brief } from "../words/words";
 
 export function SandwichTab() {
@@ -18,8 +19,6 @@ export function SandwichTab() {
   const { model, sums, store, state } = app;
   const rows = sums.top(state.selection, state.view.order);
   const of = useFunction(state.view.of, state.selection.type, rows);
-  const [zoom, setZoom] = useState<{ of: number; callers: readonly number[]; callees: readonly number[] }>({ of, callers: [], callees: [] });
-  const own = zoom.of === of ? zoom : { of, callers: [], callees: [] };
   const pictures = useRef<{ callers: Picture | null; callees: Picture | null }>({ callers: null, callees: null });
   useExport(
     () => `${treeText(app, { callers: of }, [])}\n${treeText(app, { callees: of }, [])}`,
@@ -30,7 +29,7 @@ export function SandwichTab() {
   const type = model.type(state.selection);
   return (
     <div class="sandwich">
-      <TopTable current={of} narrow onOpen={(it) => store.show({ of: it }, "sandwich")} />
+      <TopTable current={of} narrow onOpen={(it) => store.show(sandwichOf(it), "sandwich")} />
       {of < 0 ? (
         <p class="empty">Nothing is selected here.</p>
       ) : (
@@ -51,8 +50,8 @@ export function SandwichTab() {
             direction={{ callers: of }}
             up
             bare
-            zoom={own.callers}
-            onZoom={(path) => setZoom({ ...own, callers: path })}
+            zoom={state.view.callers}
+            onZoom={(path) => store.show({ of, callers: path })}
             onPicture={(it) => void (pictures.current.callers = it)}
           />
           <p class="part">Callees</p>
@@ -62,8 +61,8 @@ export function SandwichTab() {
             direction={{ callees: of }}
             up={false}
             bare
-            zoom={own.callees}
-            onZoom={(path) => setZoom({ ...own, callees: path })}
+            zoom={state.view.callees}
+            onZoom={(path) => store.show({ of, callees: path })}
             onPicture={(it) => void (pictures.current.callees = it)}
           />
         </div>

@@ -7,6 +7,7 @@ import { useApp, type App } from "../state/context";
 import { Grid, TextCell, type Column } from "../parts/grid";
 import { WeightCell } from "../parts/table_parts";
 import { useExport } from "../parts/export";
+import { sandwichOf } from "../state/view";
 import { brief } from "../words/words";
 import { Dot } from "../parts/dot";
 
@@ -142,7 +143,7 @@ function Side({ label, related, total }: { label: string; related: readonly Rela
   const lineOf = (it: Related) => profile.frames.line[it.frame]!;
   const open = (it: Related) => {
     const path = profile.functions.path[functionOf(it)]!;
-    if (path === "" || path === "<cfunc>") store.show({ tab: "sandwich", of: functionOf(it) });
+    if (path === "" || path === "<cfunc>") store.show(sandwichOf(functionOf(it)));
     else store.show({ picks: { ...state.view.picks, file: path, line: String(lineOf(it)) } });
   };
   const columns: Column<Related>[] = [

@@ -1,10 +1,10 @@
 // The call tree, expanded where more detail is wanted.
 
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Stacks } from "../model/model";
 import type { Tree } from "../model/tree";
 import { useApp } from "../state/context";
-import { nextMatch } from "../model/search";
+import { around, nextMatch, under } from "../model/search";
 import { useExport } from "../parts/export";
 import { callsSomething, heaviestFirst, treeLine } from "../parts/texts";
 import { Grid, type Column } from "../parts/grid";
@@ -33,10 +33,14 @@ export function TreeTab() {
 function CallTree({ stacks }: { stacks: Stacks }) {
   const app = useApp();
   const { model, sums, state } = app;
-  const [opened, setOpened] = useState<{ tree: Tree; nodes: ReadonlySet<number> } | null>(null);
-  const open = useMemo(() => (opened?.tree === stacks.tree ? opened.nodes : hotPath(stacks)), [opened, stacks.tree]);
-  const lines = useMemo(() => linesOf(stacks, open), [stacks, open]);
+  const [opened, setOpened] = useState<{ tree: Tree; search: string; nodes: ReadonlySet<number> } | null>(null);
+  const { search } = state.selection;
+  const shown = useMemo(() => stacks.matched && around(stacks.tree, stacks.matched), [stacks.tree, stacks.matched]);
+  const open = useMemo(() => (opened?.tree === stacks.tree && opened.search === search ? opened.nodes : stacks.matched ? toMatches(stacks) : hotPath(stacks)), [opened, search, stacks.tree]);
+  const lines = useMemo(() => linesOf(stacks, open, shown), [stacks, open, shown]);
   const [current, setCurrent] = useState(0); // a node
+  // A search leads to its first match.
+  useLayoutEffect(() => setCurrent(stacks.matched ? (lines.find((it) => stacks.matched![it.node])?.node ?? ROOT) : ROOT), [search, stacks.tree]);
   const at = Math.max(0, lines.findIndex((it) => it.node === current));
   useExport(
     () => `${lines.map((it) => treeLine(app, stacks, it.node, it.depth)).join("\n")}\n`,
@@ -46,7 +50,7 @@ function CallTree({ stacks }: { stacks: Stacks }) {
   const turn = (nodes: readonly number[], wide: boolean) => {
     const next = new Set(open);
     for (const node of nodes) wide ? next.add(node) : next.delete(node);
-    setOpened({ tree: stacks.tree, nodes: next });
+    setOpened({ tree: stacks.tree, search, nodes: next });
   };
   const go = (line: number) => setCurrent(lines[Math.min(lines.length - 1, line)]?.node ?? 0);
   const match = (step: 1 | -1) => {
@@ -103,7 +107,7 @@ function CallTree({ stacks }: { stacks: Stacks }) {
 function NameCell({ line: { node, depth, hasMore }, of, isOpen }: { line: Line; of: number; isOpen: boolean }) {
   const { names } = useApp().model;
   return (
-    <div role="gridcell" class="cell-name" style={{ paddingLeft: `${6 + Math.min(depth, 60) * 14}px` }}>
+    <div role="gridcell" class="cell-name" style={{ paddingLeft: `min(${indent(depth)}px, 45%)` }}>
       <span class="twist" aria-hidden="true">
         {hasMore ? (isOpen ? "▾" : "▸") : ""}
       </span>
@@ -114,8 +118,13 @@ function NameCell({ line: { node, depth, hasMore }, of, isOpen }: { line: Line; 
   );
 }
 
-/** Returns the lines of the expanded part of the tree. */
-function linesOf(stacks: Stacks, open: ReadonlySet<number>): Line[] {
+const WIDE = 14; // the levels that are clearly apart
+
+/** Returns the space in front of a name, px. Deep calls stand closer together, so that their names stay on screen. */
+const indent = (depth: number) => 6 + Math.min(depth, WIDE) * 14 + Math.max(0, depth - WIDE) * 2;
+
+/** Returns the lines of the expanded part of the tree. @param shown by node, those around the matches of a search; `null` for all */
+function linesOf(stacks: Stacks, open: ReadonlySet<number>, shown: Uint8Array | null): Line[] {
   const lines: Line[] = [];
   const next: Omit<Line, "hasMore">[] = [{ node: 0, depth: 0, place: 1, of: 1 }];
   for (let it = next.pop(); it; it = next.pop()) {
@@ -123,7 +132,7 @@ function linesOf(stacks: Stacks, open: ReadonlySet<number>): Line[] {
       lines.push({ ...it, hasMore: callsSomething(stacks, it.node) });
       continue;
     }
-    const callees = heaviestFirst(stacks, it.node);
+    const callees = heaviestFirst(stacks, it.node).filter((node) => shown?.[node] ?? true);
     lines.push({ ...it, hasMore: callees.length > 0 });
     for (let at = callees.length - 1; at >= 0; at--) next.push({ node: callees[at]!, depth: it.depth + 1, place: at + 1, of: callees.length });
   }
@@ -139,6 +148,17 @@ function hotPath(stacks: Stacks): Set<number> {
     if (hottest === undefined || stacks.weighed.total(hottest) < stacks.weighed.total(node) * HOT) return path;
     node = hottest;
   }
+}
+
+/** Returns the nodes from the root to the callers of matches that no other match calls. */
+function toMatches({ tree, weighed, matched }: Stacks): Set<number> {
+  const inside = under(tree, matched!);
+  const path = new Set<number>([0]);
+  for (let node = 1; node < tree.count; node++) {
+    if (!matched![node] || inside[tree.parent[node]!] || weighed.total(node) <= 0) continue;
+    for (let it = tree.parent[node]!; it > 0 && !path.has(it); it = tree.parent[it]!) path.add(it);
+  }
+  return path;
 }
 
 /** Returns a node and the hottest path under it. */

@@ -3,7 +3,7 @@
 import type { Origin } from "../model/facts";
 import type { Model } from "../model/model";
 import { clean } from "../model/names";
-import type { Profile } from "../model/profile";
+import type { Profile, SampleType } from "../model/profile";
 import type { Transform } from "../model/selection";
 import { duration } from "../model/units";
 import type { Within } from "../model/within";
@@ -49,6 +49,14 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   inuse_space: "live bytes",
 };
 
+/** The words for memory from malloc, in profiles that have it in place of objects. */
+const NATIVE_WORDS: Readonly<Record<string, string>> = {
+  alloc_objects: "allocated native blocks",
+  alloc_space: "allocated native bytes",
+  inuse_objects: "live native blocks",
+  inuse_space: "live native bytes",
+};
+
 /** The labels that the profiler puts on samples, beside those of the app. */
 const LABEL_WORDS: Readonly<Record<string, string>> = {
   endpoint: "Endpoint",
@@ -60,6 +68,7 @@ const LABEL_WORDS: Readonly<Record<string, string>> = {
   example: "Example",
   rake: "Rake task",
   class: "Class",
+  library: "Library",
   age: "Age",
   gc: "GC kind",
   gc_reason: "GC reason",
@@ -84,8 +93,9 @@ export function stateWord(state: string): string {
   return STATE_WORDS[state] ?? state;
 }
 
-export function typeWord(name: string): string {
-  return TYPE_WORDS[name] ?? name.replaceAll("_", " ");
+/** Returns the name of a sample type for people. Blocks from malloc are no objects. */
+export function typeWord({ name, isNative = false }: SampleType): string {
+  return (isNative ? NATIVE_WORDS[name] : TYPE_WORDS[name]) ?? name.replaceAll("_", " ");
 }
 
 export function threadName(profile: Profile, thread: number): string {
