@@ -9,7 +9,7 @@ import { everything } from "../src/model/selection";
 import { amount, count, duration, percent } from "../src/model/units";
 import { labelWord } from "../src/words/words";
 import { launch, Opened } from "./browser";
-import { by, kept, recorded, type Page, type Value } from "./page";
+import { by, kept, recorded, report, type Page, type Value } from "./page";
 
 const NS = { name: "", unit: "nanoseconds" };
 
@@ -113,22 +113,13 @@ describe("markers", () => {
     });
   });
 
-  it("leave out what other threads did meanwhile", () => {
+  it("count what their threads did in them, as the report does", () => {
     const { model } = shop;
-    const { profile } = model;
-    const { time, row, weights } = profile.timeline!;
-    const within = { marker: "GET /order", least: 40e6 };
-    const selection = { ...everything(profile), within };
-    const idle = new Set(shop.facts.idle.rows);
-    let expected = 0;
-    for (let event = 0; event < time.length; event++) {
-      const thread = profile.rows.thread[row[event]!];
-      const inside = profile.markers.some((it) => it.name === within.marker && it.duration >= within.least && it.thread === thread && it.start < time[event]! && time[event]! <= it.start + it.duration);
-      if (inside && !idle.has(row[event]!)) expected += weights[selection.type]![event]!;
-    }
+    const selection = { ...everything(model.profile), within: { marker: "GET /order", least: 40e6 } };
+    const expected = report(shop.file, "--during", "^GET /order$", "--over", "40ms").top.reduce((sum, it) => sum + it.self, 0);
     assert.ok(expected > 0);
-    assert.equal(model.total(selection), expected);
+    assert.ok(Math.abs(model.total(selection) / expected - 1) < 1e-6, `${model.total(selection)} ns, ${expected} ns in the report`);
     const cells = model.heat(selection, 100)!.cells.reduce((one, other) => one + other);
-    assert.ok(Math.abs(cells / expected - 1) < 1e-9);
+    assert.ok(Math.abs(cells / model.total(selection) - 1) < 1e-9);
   });
 });

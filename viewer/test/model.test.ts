@@ -100,7 +100,8 @@ describe("sums", () => {
       const range = { from: from!, to: to! };
       const totals = threads.map((_, thread) => model.total({ ...whole, threads: new Set([thread]), range }));
       assert.ok(totals.some((it) => it > (to! - from!) * 0.9), "a thread that waits is in the range for all of it");
-      for (const total of totals) assert.ok(total <= (to! - from!) * 1.02 + 1e6, `${total} ns in ${to! - from!} ns`);
+      // The first events of a thread can have begun before the profile.
+      for (const total of totals) assert.ok(total <= (to! - from!) * 1.01 + 1, `${total} ns in ${to! - from!} ns`);
       const events = model.eventWeights({ ...whole, range })!;
       assert.equal(events.reduce((one, other) => one + other), totals.reduce((one, other) => one + other));
     }

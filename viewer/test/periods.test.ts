@@ -50,7 +50,7 @@ describe("the grid of a process", () => {
     const minutes = [7, 7, 7, 7].map((weight, at) => [start + (at + 1) * MINUTE, start + (at + 2) * MINUTE, weight, at + 3] as const);
     const map = grid(process([...seconds, ...minutes]), utc);
     assert.deepEqual([map.cells[0], map.part[0], map.parts[0]], [1500, 1, 3]);
-    assert.deepEqual([map.cells[1], map.part[1], map.parts[1], map.parts[2]], [7, 3, 1, 0]);
+    assert.deepEqual([map.cells[1], map.part[1], map.parts[1], map.parts[5]], [7, 3, 1, 0]);
   });
 
   it("has cells of seconds for periods shorter than a minute, as far as there is room for them", () => {

@@ -3,44 +3,74 @@
 import type { Profile, SampleType, Timeline } from "./profile";
 import { firstAfter } from "./selection";
 
-const BLOCK = 512; // events whose earliest start is known
+const BLOCK = 512; // events whose earliest begin is known
+const ROUNDING = 1e-6; // of a share, so that an integer times its own share of time stays one
 
-/** The starts of events, ns since the start of the profile. Events are in the order of their ends. */
+/** The times of events, ns since the start of the profile. */
 interface Extents {
+  /** The start of each event, as it was recorded. */
   readonly start: Float64Array;
-  /** The earliest start in each block of events. */
+  /**
+   * The begin and the end of each event, after those of its thread before it. Events are recorded some time after their end,
+   * so some seem to begin before the last one ended.
+   */
+  readonly begin: Float64Array;
+  readonly end: Float64Array;
+  /** The earliest begin in each block of events. */
   readonly earliest: Float64Array;
 }
 
 const KNOWN = new WeakMap<Timeline, Extents>();
 
-function extentsOf({ types }: Profile, timeline: Timeline): Extents {
+function extentsOf(profile: Profile, timeline: Timeline): Extents {
   const known = KNOWN.get(timeline);
   if (known) return known;
+  const { rows, types, threads } = profile;
+  const { time, row, count } = timeline;
   const columnOf = (name: string) => timeline.weights[types.findIndex((it) => it.name === name)] ?? null;
   const [wall, cpu] = [columnOf("wall"), columnOf("cpu")];
-  const start = timeline.time.map((end, event) => Math.max(0, end - (wall?.[event] || cpu?.[event] || 0)));
-  const earliest = Float64Array.from({ length: Math.ceil(start.length / BLOCK) }, (_, block) => start.subarray(block * BLOCK, (block + 1) * BLOCK).reduce((one, other) => Math.min(one, other), Infinity));
-  const extents = { start, earliest };
+  const length = (event: number) => wall?.[event] || cpu?.[event] || 0;
+  const [begin, end] = [new Float64Array(count), time.slice()];
+  const next = new Float64Array(threads.length).fill(Infinity); // the begin of the event after, by thread
+  for (let event = count - 1; event >= 0; event--) {
+    const thread = rows.thread[row[event]!]!;
+    const own = length(event);
+    if (own > 0) end[event] = Math.min(time[event]!, next[thread]!);
+    begin[event] = Math.max(0, end[event]! - own);
+    if (own > 0) next[thread] = begin[event]!;
+  }
+  const earliest = Float64Array.from({ length: Math.ceil(count / BLOCK) }, (_, block) => begin.subarray(block * BLOCK, (block + 1) * BLOCK).reduce((one, other) => Math.min(one, other), Infinity));
+  const extents = { start: time.map((it, event) => Math.max(0, it - length(event))), begin, end, earliest };
   KNOWN.set(timeline, extents);
   return extents;
+}
+
+/** Returns the start of the time that each event stands for, as it was recorded: ns since the start of the profile. */
+export function startsOf(profile: Profile, timeline: Timeline): Float64Array {
+  return extentsOf(profile, timeline).start;
 }
 
 /** Returns whether the weight of a sample type is spread over the time of its events; samples are taken at its end. */
 const isSpread = ({ name }: SampleType) => name !== "samples";
 
+/** Returns the part of an event's weight that lies in a share of its time: an integer. */
+export function partOf(type: SampleType, weight: number, share: number): number {
+  if (share <= 0) return 0;
+  return share >= 1 || !isSpread(type) ? weight : Math.floor(weight * share + ROUNDING);
+}
+
 /**
- * Calls `use` for each event that begins before an instant and ends after it, with the part of its weight before the instant:
- * an integer.
+ * Calls `use` for each event that begins before an instant and was recorded after it, with the part of its weight before the
+ * instant: an integer.
  */
 export function eachCrossing(profile: Profile, type: number, at: number, use: (event: number, part: number) => void): void {
   const { timeline } = profile;
   const column = timeline?.weights[type];
   if (!timeline || !column || !isSpread(profile.types[type]!)) return;
-  const { start, earliest } = extentsOf(profile, timeline);
+  const { begin, end, earliest } = extentsOf(profile, timeline);
   const { time, count } = timeline;
   for (let event = firstAfter(time, at); event < count; event++) {
     if (event % BLOCK === 0 && earliest[event / BLOCK]! >= at) event += BLOCK - 1;
-    else if (start[event]! < at && column[event]! > 0) use(event, Math.floor((column[event]! * (at - start[event]!)) / (time[event]! - start[event]!)));
+    else if (begin[event]! < at && column[event]! > 0) use(event, end[event]! <= at ? column[event]! : Math.floor((column[event]! * (at - begin[event]!)) / (end[event]! - begin[event]!)));
   }
 }

@@ -1,5 +1,6 @@
 // Garbage collection: how long it took, its kinds and reasons, and the code that caused it.
 
+import { partOf } from "./extent";
 import type { Names } from "./names";
 import type { Profile } from "./profile";
 import { eventsIn, type Range } from "./selection";
@@ -70,10 +71,10 @@ export function collections(profile: Profile, names: Names, weights: Float64Arra
 }
 
 /**
- * Returns the weight of each kind over time, in `cells` cells. @param counts by row, whether it counts @param only by event, if
- * not all count
+ * Returns the weight of each kind over time, in `cells` cells. @param counts by row, whether it counts @param only the share
+ * of each event that counts, if not all of it does
  */
-export function kindsOverTime(profile: Profile, type: number, counts: Uint8Array, range: Range, cells: number, only: Uint8Array | null): Map<string, Float64Array> {
+export function kindsOverTime(profile: Profile, type: number, counts: Uint8Array, range: Range, cells: number, only: Float64Array | null): Map<string, Float64Array> {
   const { timeline, rows } = profile;
   const column = timeline?.weights[type];
   const found = new Map<string, Float64Array>();
@@ -87,9 +88,9 @@ export function kindsOverTime(profile: Profile, type: number, counts: Uint8Array
   const perNs = cells / (range.to - range.from);
   for (let event = first; event < end; event++) {
     const row = timeline.row[event]!;
-    if (column[event] === 0 || !counts[row] || (only && !only[event])) continue;
+    if (column[event] === 0 || !counts[row] ) continue;
     const cell = Math.floor((timeline.time[event]! - range.from) * perNs);
-    kinds[rows.labels[row]!]![Math.max(0, Math.min(cells - 1, cell))]! += column[event]!;
+    kinds[rows.labels[row]!]![Math.max(0, Math.min(cells - 1, cell))]! += only ? partOf(profile.types[type]!, column[event]!, only[event]!) : column[event]!;
   }
   return found;
 }

@@ -113,8 +113,8 @@ export interface Chosen {
   readonly side: "waited" | "held";
   readonly rows: Uint8Array;
   readonly range: Range | null;
-  /** Whether each event counts; `null` if all do. */
-  readonly only: Uint8Array | null;
+  /** The share of each event that counts; `null` if all of it does. */
+  readonly only: Float64Array | null;
 }
 
 /** Calls `use` for each chosen part of a wait. */

@@ -3,7 +3,7 @@
 
 import { changes, Comparison, isWhole, type Change, type Side, type SideWeights } from "./comparison";
 import { Cache } from "./cache";
-import { eachCrossing } from "./extent";
+import { eachCrossing, partOf } from "./extent";
 import { isNative, type Facts } from "./facts";
 import { boxes, type Boxes } from "./flame";
 import { Folding } from "./folds";
@@ -18,7 +18,7 @@ import { heat, tracks, type Heat, type Track } from "./time";
 import { Top, type TopOrder, type TopRow } from "./top";
 import type { Tree, Weighed } from "./tree";
 import { Weights } from "./weights";
-import { eventsWithin } from "./within";
+import { sharesWithin } from "./within";
 
 /** A tree with its weights, and the matches of a search in it. */
 export interface Stacks {
@@ -84,10 +84,10 @@ export class Model {
     });
   }
 
-  /** Returns whether each event is in a selected marker; `null` if no marker is selected. */
-  only({ within }: Selection): Uint8Array | null {
+  /** Returns the share of each event that is in a selected marker; `null` if no marker is selected. */
+  only({ within }: Selection): Float64Array | null {
     if (!within || !this.profile.timeline) return null;
-    return this.inMarkers.of(JSON.stringify(within), "", () => eventsWithin(this.profile, within));
+    return this.inMarkers.of(JSON.stringify(within), "", () => sharesWithin(this.profile, within));
   }
 
   /** Returns the weight of each row under the selection. */
@@ -103,10 +103,11 @@ export class Model {
     const rows = this.rows(selection);
     const only = this.only(selection);
     const { first, end } = selection.range ? eventsIn(timeline, selection.range) : { first: 0, end: timeline.count };
-    const counts = (event: number) => rows[timeline.row[event]!] && (only?.[event] ?? 1);
-    const weights = column.map((weight, event) => (event >= first && event < end && counts(event) ? weight : 0));
+    const type = this.type(selection);
+    const part = (event: number, weight: number) => (!rows[timeline.row[event]!] ? 0 : only ? partOf(type, weight, only[event]!) : weight);
+    const weights = column.map((weight, event) => (event >= first && event < end ? part(event, weight) : 0));
     for (const [at, sign] of selection.range ? ([[selection.range.from, -1], [selection.range.to, 1]] as const) : []) {
-      eachCrossing(this.profile, selection.type, at, (event, part) => counts(event) && (weights[event]! += sign * part));
+      eachCrossing(this.profile, selection.type, at, (event, weight) => (weights[event]! += sign * part(event, weight)));
     }
     return weights;
   }

@@ -1,6 +1,6 @@
 // The one selection of the page, which each view shows, and the weights of rows under it.
 
-import { eachCrossing } from "./extent";
+import { eachCrossing, partOf } from "./extent";
 import type { Facts } from "./facts";
 import type { Profile, Timeline } from "./profile";
 import type { Within } from "./within";
@@ -94,7 +94,7 @@ export function selectedRows(profile: Profile, facts: Facts, selection: Selectio
 }
 
 /** Returns the weight of each row: of `selectedRows`, in the range of time, and only of these events. */
-export function weigh(profile: Profile, selected: Uint8Array, type: number, range: Range | null, only: Uint8Array | null = null): Float64Array {
+export function weigh(profile: Profile, selected: Uint8Array, type: number, range: Range | null, only: Float64Array | null = null): Float64Array {
   const { timeline } = profile;
   if ((range === null && only === null) || timeline === null) {
     const weights = new Float64Array(profile.rows.count);
@@ -102,7 +102,7 @@ export function weigh(profile: Profile, selected: Uint8Array, type: number, rang
     for (let row = 0; row < weights.length; row++) weights[row] = selected[row] ? column[row]! : 0;
     return weights;
   }
-  const ended = weighed(timeline, selected, type, range ? eventsIn(timeline, range) : { first: 0, end: timeline.count }, null, only);
+  const ended = weighed(profile, timeline, selected, type, range ? eventsIn(timeline, range) : { first: 0, end: timeline.count }, null, only);
   return range ? clipped(profile, ended, selected, type, range, only) : ended;
 }
 
@@ -110,12 +110,12 @@ export function weigh(profile: Profile, selected: Uint8Array, type: number, rang
  * Returns the weight of each row in a range. @param ended the weights of all events that end in it: of those that cross its
  * start, the part before it is subtracted; of those that cross its end, the part in it is added
  */
-export function clipped(profile: Profile, ended: Float64Array, selected: Uint8Array, type: number, { from, to }: Range, only: Uint8Array | null): Float64Array {
+export function clipped(profile: Profile, ended: Float64Array, selected: Uint8Array, type: number, { from, to }: Range, only: Float64Array | null): Float64Array {
   const weights = ended.slice();
   for (const [at, sign] of [[from, -1], [to, 1]] as const) {
     eachCrossing(profile, type, at, (event, part) => {
       const row = profile.timeline!.row[event]!;
-      if (selected[row] && (only === null || only[event])) weights[row]! += sign * part;
+      if (selected[row]) weights[row]! += sign * (only ? partOf(profile.types[type]!, part, only[event]!) : part);
     });
   }
   return weights;
@@ -136,16 +136,17 @@ export function eventsIn({ time }: Timeline, range: Range): Events {
  * Returns the weight of each row's events among these. If the weights for other events are known, only the events that are in
  * one of the two ranges are added or subtracted. This is exact as long as all weights together are an exact integer.
  */
-export function weighed(timeline: Timeline, selected: Uint8Array, type: number, events: Events, before: { readonly events: Events; readonly weights: Float64Array } | null, only: Uint8Array | null = null): Float64Array {
+export function weighed(profile: Profile, timeline: Timeline, selected: Uint8Array, type: number, events: Events, before: { readonly events: Events; readonly weights: Float64Array } | null, only: Float64Array | null = null): Float64Array {
   const column = timeline.weights[type];
   const weights = before?.weights.slice() ?? new Float64Array(selected.length);
   if (!column) return weights;
   const { row } = timeline;
+  const weightOf = (event: number) => (only ? partOf(profile.types[type]!, column[event]!, only[event]!) : column[event]!);
   const add = (first: number, end: number) => {
-    for (let event = first; event < end; event++) if (selected[row[event]!] && (only === null || only[event])) weights[row[event]!]! += column[event]!;
+    for (let event = first; event < end; event++) if (selected[row[event]!]) weights[row[event]!]! += weightOf(event);
   };
   const take = (first: number, end: number) => {
-    for (let event = first; event < end; event++) if (selected[row[event]!] && (only === null || only[event])) weights[row[event]!]! -= column[event]!;
+    for (let event = first; event < end; event++) if (selected[row[event]!]) weights[row[event]!]! -= weightOf(event);
   };
   if (!before) add(events.first, events.end);
   else {

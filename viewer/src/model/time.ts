@@ -1,5 +1,6 @@
 // The timeline in pictures: activity as cells of time, threads as tracks, and one thread's stacks in order.
 
+import { partOf } from "./extent";
 import { OURS } from "./groups";
 import type { Profile } from "./profile";
 import type { Range } from "./selection";
@@ -30,10 +31,10 @@ export interface Lit {
 }
 
 /**
- * Returns the weight of `rows` over time, and the part of it that is `lit`, with at most `most` columns; only of the events in
- * `only`.
+ * Returns the weight of `rows` over time, and the part of it that is `lit`, with at most `most` columns; of each event
+ * only the share in `only`.
  */
-export function heat(profile: Profile, type: number, rows: Uint8Array, lit: Uint8Array | null, most: number, only: Uint8Array | null = null): Heat {
+export function heat(profile: Profile, type: number, rows: Uint8Array, lit: Uint8Array | null, most: number, only: Float64Array | null = null): Heat {
   const span = spanOf(profile);
   const columnNs = COLUMNS_NS.find((it) => span / it <= most) ?? span / most;
   const columns = Math.max(1, Math.ceil(span / columnNs));
@@ -76,7 +77,7 @@ export function spanOf(profile: Profile): number {
  * Spreads each event of `rows` over the time that it stands for, in cells of `cellNs`. Weights that are not time stay where
  * they end.
  */
-function spread(profile: Profile, type: number, rows: Uint8Array, cellNs: number, cells: number, add: (row: number, cell: number, weight: number) => void, only: Uint8Array | null = null): void {
+function spread(profile: Profile, type: number, rows: Uint8Array, cellNs: number, cells: number, add: (row: number, cell: number, weight: number) => void, only: Float64Array | null = null): void {
   const { timeline } = profile;
   const column = timeline?.weights[type];
   if (!timeline || !column) return;
@@ -84,12 +85,12 @@ function spread(profile: Profile, type: number, rows: Uint8Array, cellNs: number
   const last = cells - 1;
   const { count, row, time } = timeline;
   for (let event = 0; event < count; event++) {
-    const weight = column[event]!;
+    const weight = only ? partOf(profile.types[type]!, column[event]!, only[event]!) : column[event]!;
     const of = row[event]!;
-    if (weight === 0 || !rows[of] || (only !== null && !only[event])) continue;
+    if (weight === 0 || !rows[of]) continue;
     const end = time[event]!;
     const to = Math.min(last, Math.max(0, Math.ceil(end / cellNs) - 1));
-    const start = isTime ? Math.max(0, end - weight) : end;
+    const start = isTime ? Math.max(0, end - column[event]!) : end;
     const from = Math.min(to, Math.floor(start / cellNs));
     if (from === to) {
       add(of, to, weight);

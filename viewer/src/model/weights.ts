@@ -8,7 +8,7 @@ const MOST_KEPT = 6;
 interface Kept {
   readonly rows: Uint8Array;
   readonly type: number;
-  readonly only: Uint8Array | null;
+  readonly only: Float64Array | null;
   readonly range: Range | null;
   readonly events: Events | null;
   /** The weights of the events that end in the range. */
@@ -24,7 +24,7 @@ export class Weights {
   constructor(private readonly profile: Profile) {}
 
   /** Returns the weight of each row: of the selected ones, in the range, and only of the events in `only`. */
-  of(rows: Uint8Array, type: number, range: Range | null, only: Uint8Array | null = null): Float64Array {
+  of(rows: Uint8Array, type: number, range: Range | null, only: Float64Array | null = null): Float64Array {
     const same = (it: Kept) => it.rows === rows && it.type === type && it.only === only;
     const known = this.kept.find((it) => same(it) && (it.range === range || (it.range?.from === range?.from && it.range?.to === range?.to)));
     const found = known ?? this.compute(rows, type, range, only, this.kept.findLast((it) => same(it) && it.events !== null));
@@ -32,7 +32,7 @@ export class Weights {
     return found.weights;
   }
 
-  private compute(rows: Uint8Array, type: number, range: Range | null, only: Uint8Array | null, last: Kept | undefined): Kept {
+  private compute(rows: Uint8Array, type: number, range: Range | null, only: Float64Array | null, last: Kept | undefined): Kept {
     const { timeline } = this.profile;
     if (range === null || timeline === null) {
       const weights = weigh(this.profile, rows, type, range, only);
@@ -41,7 +41,7 @@ export class Weights {
     const events = eventsIn(timeline, range);
     const near = last?.events && apart(events, last.events) < events.end - events.first && this.isExact(timeline, type);
     const before = near ? { events: last.events!, weights: last.ended } : null;
-    const ended = weighed(timeline, rows, type, events, before, only);
+    const ended = weighed(this.profile, timeline, rows, type, events, before, only);
     return { rows, type, only, range, events, ended, weights: clipped(this.profile, ended, rows, type, range, only) };
   }
 

@@ -1,6 +1,7 @@
 // The events inside markers of one name: what a thread did during its requests, or during the longer ones of them.
 
-import type { Marker, Profile } from "./profile";
+import { partOf, startsOf } from "./extent";
+import type { Marker, Profile, SampleType, Timeline } from "./profile";
 
 /** The choice of markers: those of one name that are at least `least` long. */
 export interface Within {
@@ -9,27 +10,47 @@ export interface Within {
   readonly least: number;
 }
 
-/** Returns whether each event ends inside such a marker of its thread. */
-export function eventsWithin({ timeline, markers, rows, threads }: Profile, { marker, least }: Within): Uint8Array {
-  const found = new Uint8Array(timeline?.count ?? 0);
+/** Returns the share of each event's time that lies inside such markers of its thread, as `profiler report --during` counts it. */
+export function sharesWithin(profile: Profile, { marker, least }: Within): Float64Array {
+  const { timeline, markers, rows, threads } = profile;
+  const found = new Float64Array(timeline?.count ?? 0);
   if (!timeline) return found;
   const spans = spansOf(markers.filter((it) => it.name === marker && it.duration >= least), threads.length);
-  const next = new Uint32Array(threads.length); // the first span of each thread that has not ended
+  const starts = startsOf(profile, timeline);
   for (let event = 0; event < timeline.count; event++) {
-    const thread = rows.thread[timeline.row[event]!]!;
-    const own = spans[thread]!;
-    const time = timeline.time[event]!;
-    let at = next[thread]!;
-    while (at < own.length && own[at]!.to < time) at += 1;
-    next[thread] = at;
-    found[event] = Number(at < own.length && own[at]!.from < time);
+    const own = spans[rows.thread[timeline.row[event]!]!]!;
+    const [start, end] = [starts[event]!, timeline.time[event]!];
+    let inside = 0;
+    let touches = false;
+    for (let at = firstEndingFrom(own, start); at < own.length && own[at]!.from <= end; at++) {
+      touches = true;
+      inside += Math.max(0, Math.min(end, own[at]!.to) - Math.max(start, own[at]!.from));
+    }
+    found[event] = end > start ? inside / (end - start) : Number(touches);
   }
   return found;
 }
 
+/** A time of a thread, ns since the start of the profile. */
+interface Span {
+  readonly from: number;
+  to: number;
+}
+
+/** Returns the index of the first of these spans, which are in order and apart, that ends at a time or later. */
+function firstEndingFrom(spans: readonly Span[], time: number): number {
+  let [low, high] = [0, spans.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (spans[middle]!.to < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Returns the times of each thread's markers, in order and without overlaps. */
-function spansOf(markers: readonly Marker[], threads: number): { from: number; to: number }[][] {
-  const spans = Array.from({ length: threads }, (): { from: number; to: number }[] => []);
+function spansOf(markers: readonly Marker[], threads: number): Span[][] {
+  const spans = Array.from({ length: threads }, (): Span[] => []);
   for (const { thread, start, duration } of [...markers].sort((one, other) => one.start - other.start)) {
     const own = spans[thread];
     const last = own?.at(-1);
@@ -51,31 +72,63 @@ export interface MarkerSum {
 }
 
 /** Sums markers by name, those with the most time first. @param weights by event; `null` without a timeline */
-export function markerSums({ timeline, rows, threads }: Profile, markers: readonly Marker[], weights: Float64Array | null): MarkerSum[] {
+export function markerSums(profile: Profile, type: SampleType, markers: readonly Marker[], weights: Float64Array | null): MarkerSum[] {
   const sums = new Map<string, MarkerSum>();
-  const byThread = threads.map((): { from: number; to: number; sum: MarkerSum }[] => []);
-  for (const { name, thread, start, duration } of [...markers].sort((one, other) => one.start - other.start)) {
-    let sum = sums.get(name);
-    if (!sum) sums.set(name, (sum = { name, count: 0, total: 0, largest: 0, weight: 0 }));
+  const named = new Map<string, Marker[]>();
+  for (const marker of markers) {
+    const { name, duration } = marker;
+    const sum = sums.get(name) ?? { name, count: 0, total: 0, largest: 0, weight: 0 };
+    sums.set(name, sum);
     sum.count += 1;
     sum.total += duration;
     sum.largest = Math.max(sum.largest, duration);
-    byThread[thread]?.push({ from: start, to: start + duration, sum });
+    const own = named.get(name);
+    if (own) own.push(marker);
+    else named.set(name, [marker]);
   }
-  if (timeline && weights) {
-    const next = new Uint32Array(threads.length);
-    const open = threads.map((): { to: number; sum: MarkerSum }[] => []);
-    for (let event = 0; event < timeline.count; event++) {
-      const weight = weights[event]!;
-      if (weight === 0) continue;
-      const thread = rows.thread[timeline.row[event]!]!;
-      const time = timeline.time[event]!;
-      const own = byThread[thread]!;
-      for (; next[thread]! < own.length && own[next[thread]!]!.from < time; next[thread]!++) open[thread]!.push(own[next[thread]!]!);
-      open[thread] = open[thread]!.filter((it) => it.to >= time);
-      // A marker inside another one of the same name counts once.
-      for (const sum of new Set(open[thread]!.map((it) => it.sum))) sum.weight += weight;
+  if (weights && profile.timeline) weighMarkers(profile, profile.timeline, type, sums, named, weights);
+  return [...sums.values()].sort((one, other) => other.total - one.total || (one.name < other.name ? -1 : 1));
+}
+
+/** The events of a thread with their weights, in the order of their ends. */
+interface Life {
+  readonly events: number[];
+  /** For each of these, the earliest start from it on. */
+  readonly earliest: Float64Array;
+}
+
+function livesOf({ rows, threads }: Profile, timeline: Timeline, starts: Float64Array, weights: Float64Array): Life[] {
+  const events = threads.map((): number[] => []);
+  weights.forEach((weight, event) => weight > 0 && events[rows.thread[timeline.row[event]!]!]!.push(event));
+  return events.map((own) => {
+    const earliest = new Float64Array(own.length);
+    let least = Infinity;
+    for (let at = own.length - 1; at >= 0; at--) earliest[at] = least = Math.min(least, starts[own[at]!]!);
+    return { events: own, earliest };
+  });
+}
+
+/** Adds the weight of the events inside the markers of each name. */
+function weighMarkers(profile: Profile, timeline: Timeline, type: SampleType, sums: ReadonlyMap<string, MarkerSum>, named: ReadonlyMap<string, readonly Marker[]>, weights: Float64Array): void {
+  const { time } = timeline;
+  const starts = startsOf(profile, timeline);
+  const lives = livesOf(profile, timeline, starts, weights);
+  for (const [name, markers] of named) {
+    const inside = new Map<number, number>(); // ns of each event
+    spansOf(markers, profile.threads.length).forEach((spans, thread) => {
+      const { events, earliest } = lives[thread]!;
+      let first = 0;
+      for (const { from, to } of spans) {
+        while (first < events.length && time[events[first]!]! < from) first += 1;
+        for (let at = first; at < events.length && earliest[at]! <= to; at++) {
+          const event = events[at]!;
+          if (starts[event]! <= to) inside.set(event, (inside.get(event) ?? 0) + Math.min(time[event]!, to) - Math.max(starts[event]!, from));
+        }
+      }
+    });
+    for (const [event, ns] of inside) {
+      const length = time[event]! - starts[event]!;
+      sums.get(name)!.weight += partOf(type, weights[event]!, length > 0 ? ns / length : 1);
     }
   }
-  return [...sums.values()].sort((one, other) => other.total - one.total || (one.name < other.name ? -1 : 1));
 }

@@ -77,13 +77,13 @@ function Notes({ notes }: { notes: readonly Finding[] }) {
 
 /** Says what the shares are of: they leave out some of the wall clock time. */
 function Base({ findings }: { findings: readonly Finding[] }) {
-  const { types } = useApp().model.profile;
+  const { profile, facts } = useApp().model;
   const isLeftOut = findings.some((it) => it.kind === "loading" && it.share === null);
   const first = findings.find((it) => it.share !== null && it.share > 0);
-  const type = types.find((it) => it.name === first?.type);
-  if (!first || !type || (!isLeftOut && type.name !== "wall")) return null;
+  const type = profile.types.find((it) => it.name === first?.type);
   const isDelayLeftOut = findings.some((it) => it.text.includes("left out of the percentages"));
-  const without = [...(isLeftOut ? ["loading"] : []), ...(type.name === "wall" ? ["idle waits"] : []), ...(isDelayLeftOut ? ["waits for a CPU"] : [])];
+  const without = [...(isLeftOut ? ["loading"] : []), ...(type?.name === "wall" && facts.idle.rows.length > 0 ? ["idle waits"] : []), ...(isDelayLeftOut ? ["waits for a CPU"] : [])];
+  if (!first || !type || without.length === 0) return null;
   return (
     <p class="muted base">
       Shares are of the {amount(type, Math.round(first.weight / first.share!))} of {typeWord(type)} without {without.join(", ").replace(/, ([^,]*)$/, " and $1")}.

@@ -18,7 +18,7 @@ interface Lane {
 
 export class Lanes {
   private readonly known = new Map<string, Lane>();
-  private only: Uint8Array | null = null;
+  private only: Float64Array | null = null;
 
   constructor(private readonly profile: Profile) {}
 
@@ -26,7 +26,7 @@ export class Lanes {
    * Returns the profile with only the events of a thread in a range, of those in `only` or of all. Includes some that begin
    * after the range.
    */
-  part(thread: number, type: number, range: Range, only: Uint8Array | null): Profile {
+  part(thread: number, type: number, range: Range, only: Float64Array | null): Profile {
     const { timeline, types } = this.profile;
     if (!timeline?.weights[type]) return this.profile;
     const { time, row, weights, longest } = this.lane(timeline, thread, type, only);
@@ -42,7 +42,7 @@ export class Lanes {
     return lane && this.profile.types[type]!.unit === "nanoseconds" ? lane.tick : 0;
   }
 
-  private lane(timeline: Timeline, thread: number, type: number, only: Uint8Array | null): Lane {
+  private lane(timeline: Timeline, thread: number, type: number, only: Float64Array | null): Lane {
     const key = `${thread} ${type}`;
     if (only !== this.only) this.known.clear();
     this.only = only;
@@ -54,7 +54,7 @@ export class Lanes {
   }
 }
 
-function laneOf(profile: Profile, { count, time, row, weights }: Timeline, thread: number, type: number, only: Uint8Array | null): Lane {
+function laneOf(profile: Profile, { count, time, row, weights }: Timeline, thread: number, type: number, only: Float64Array | null): Lane {
   const column = weights[type]!;
   const own = profile.rows.thread;
   const events = new Uint32Array(count);
