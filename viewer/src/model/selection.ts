@@ -107,8 +107,8 @@ export function weigh(profile: Profile, selected: Uint8Array, type: number, rang
 }
 
 /**
- * Returns the weight of each row in a range. @param ended the weights of all events that end in it: of those that cross its
- * start, the part before it is subtracted; of those that cross its end, the part in it is added
+ * Returns the weight of each row in a range. Of an event that crosses its start, the part before it is subtracted. Of one that
+ * crosses its end, the part in it is added. @param ended the weights of all events that end in the range
  */
 export function clipped(profile: Profile, ended: Float64Array, selected: Uint8Array, type: number, { from, to }: Range, only: Float64Array | null): Float64Array {
   const weights = ended.slice();

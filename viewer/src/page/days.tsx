@@ -240,7 +240,8 @@ function paint(surface: Surface, theme: Theme, map: Grid, width: number, lit: nu
   const perMinute = MINUTE / map.cellMs;
   for (let column = 0; column < map.columns; column += stepOf(map, cell)) {
     const text = isHours ? `:${String(Math.floor(column / perMinute)).padStart(2, "0")}` : clock((isDays ? 0 : map.first) + column * map.cellMs, map.cellMs < MINUTE);
-    surface.text(LABEL + column * cell, map.rows * ROW + AXIS / 2, text, theme.muted);
+    const left = LABEL + column * cell;
+    if (left + widthOf(text) <= width) surface.text(left, map.rows * ROW + AXIS / 2, text, theme.muted);
   }
 }
 

@@ -62,6 +62,7 @@ function Table({ rows, current, narrow = false, onOpen }: TopTableProps & { rows
       keyOf={(row) => String(row.function)}
       isMarked={(row) => current >= 0 && row.function === current}
       isLit={(row) => matched?.[row.function] === 1}
+      attributes={() => (matched ? { class: "found" } : {})}
       onOpen={(row) => onOpen(row.function)}
       onMenu={(row, x, y) => row.function >= 0 && app.openMenu({ function: row.function, x, y, stack: [row.function], zoom: null })}
       at={at}
