@@ -68,7 +68,7 @@ impl<'profile> Sent<'profile> {
         // A profile of one request counts no requests.
         let requests = counted.unwrap_or_else(|| profile.requests.count()).max(1);
         let mut statements: Vec<(&str, Runs)> = statements.into_iter().collect();
-        statements.retain(|(_, it)| a_request(it.times, requests) >= MIN_TIMES);
+        statements.retain(|(_, it)| it.times / requests >= MIN_TIMES);
         statements.sort_by_key(|(name, it)| (Reverse(it.times), *name));
         (!statements.is_empty()).then_some(Self { endpoint, requests, statements, place: None })
     }
