@@ -29,37 +29,18 @@ mod pause;
 mod row;
 mod snapshot;
 
-use std::time::Duration;
-
 use magnus::{Error, RArray, Ruby};
 use profiler_core::memory::ledger::Ledger;
-use profiler_core::memory::smaps::Smaps;
-use profiler_core::memory::why::Question;
 use profiler_core::text::units::counted;
 
 use crate::vm;
-use crate::vm::heap::Sizes;
-use crate::vm::without_gvl::without_gvl;
 use facts::Facts;
 pub(crate) use holders::Wanted;
-use live::{new_ledger, smaps, with_pages};
+use live::{new_ledger, with_pages};
 pub(crate) use owned_blocks::owned_blocks;
 pub(crate) use row::row;
-use snapshot::{Finished, NoSnapshot, Purpose};
-
-/// The number of copies that are made if other threads change malloc's arenas at that instant.
-const COPIES: u32 = 4;
-/// The largest share of the resident memory that may stay unwalked.
-const MAX_UNWALKED_SHARE: f64 = 0.005;
-
-/// What a ledger with owners may cost.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Limits {
-    /// Whether the process is copied even if it is large, or near the memory limit of its cgroup.
-    pub(crate) force: bool,
-    /// The longest time for which the process may stand still. `None` for any.
-    pub(crate) max_pause: Option<Duration>,
-}
+use snapshot::Finished;
+pub(crate) use snapshot::Limits;
 
 /// Takes the ledger of this process without stopping it.
 ///
@@ -87,7 +68,7 @@ pub(crate) fn ledger_with_owners(
     wanted: Option<&Wanted>,
 ) -> Result<(Ledger, Option<RArray>), Error> {
     let sizes = vm::heap::sizes(ruby)?;
-    let found = copied(ruby, &sizes, limits, wanted.map(Wanted::question), false);
+    let found = snapshot::take(ruby, &sizes, limits, wanted.map(Wanted::question), false);
     let (found, smaps) = found.map_err(|why| why.exception(ruby))?;
     let mut ledger = new_ledger(ruby, program, &smaps);
     if let Some(sums) = &found.sums {
@@ -109,42 +90,6 @@ pub(crate) fn ledger_with_owners(
         _ => None,
     };
     Ok((ledger, objects))
-}
-
-/// Returns what a copy of the process found. If other threads changed malloc's arenas at that instant, another
-/// copy is made. The times of all copies are summed.
-fn copied(
-    ruby: &Ruby,
-    sizes: &Sizes,
-    limits: Limits,
-    question: Option<Question<'_>>,
-    blocks: bool,
-) -> Result<(Finished, Smaps), NoSnapshot> {
-    let refused = |why: String| NoSnapshot::Refused("Unsupported", why);
-    if let Some(why) = allocator::refusal() {
-        return Err(refused(format!("no owners can be found: {why}")));
-    }
-    if vm::process::has_ractors(ruby)? {
-        let why = "no owners can be found while other Ractors run: they could be changing objects";
-        return Err(refused(why.into()));
-    }
-    let smaps = without_gvl(ruby, |_| smaps())?.map_err(|why| NoSnapshot::Refused("Error", why))?;
-    let refusal = pause::refusal_of_pagemap()
-        .or_else(|| (!limits.force).then(|| headroom::refusal(smaps.rss)).flatten())
-        .or_else(|| limits.max_pause.and_then(|limit| pause::refusal(limit, pause::slots(ruby), smaps.rss)));
-    if let Some(why) = refusal {
-        return Err(refused(why));
-    }
-    let purpose = Purpose { question, blocks, max_pause: limits.max_pause, rss: smaps.rss };
-    let (mut gc_ns, mut fork_ns, mut copies) = (0, 0, 0);
-    loop {
-        let mut found = snapshot::take(ruby, sizes, purpose)?;
-        (gc_ns, fork_ns, copies) = (gc_ns + found.gc_ns, fork_ns + found.fork_ns, copies + 1);
-        if found.not_walked() as f64 <= smaps.rss as f64 * MAX_UNWALKED_SHARE || copies == COPIES {
-            (found.gc_ns, found.fork_ns) = (gc_ns, fork_ns);
-            return Ok((found, smaps));
-        }
-    }
 }
 
 fn add_owners(ledger: &mut Ledger, found: &Finished) {

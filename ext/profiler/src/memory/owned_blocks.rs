@@ -9,8 +9,7 @@ use profiler_core::memory::sampled::NOT_IN_USE;
 use profiler_core::sampling::live_objects::LiveObject;
 use profiler_core::tables::name_list::NameList;
 
-use super::snapshot::NoSnapshot;
-use super::{copied, Limits};
+use super::snapshot::{self, Limits, NoSnapshot};
 use crate::vm;
 
 /// Returns the sampled blocks that are live, each with the number of its owner's name in `names`, as a copy of
@@ -21,7 +20,7 @@ use crate::vm;
 /// Exceptions that other threads deliver during the call.
 pub(crate) fn owned_blocks(ruby: &Ruby, names: &NameList) -> Result<Result<Vec<LiveObject>, String>, Error> {
     let sizes = vm::heap::sizes(ruby)?;
-    let found = match copied(ruby, &sizes, Limits::default(), None, true) {
+    let found = match snapshot::take(ruby, &sizes, Limits::default(), None, true) {
         Ok((found, _)) => found,
         Err(NoSnapshot::Refused(_, why)) => return Ok(Err(why)),
         Err(NoSnapshot::Arrived(arrived)) => return Err(arrived),

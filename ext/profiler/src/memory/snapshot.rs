@@ -14,9 +14,11 @@ use profiler_core::memory::why_report::WhyReport;
 
 use super::copy::SampledBlocks;
 use super::facts::Facts;
-use super::{allocator, copy, pause};
+use super::live::smaps;
+use super::{allocator, copy, headroom, pause};
 use crate::naming;
 use crate::sys::snapshot::{self, Page, Running};
+use crate::vm;
 use crate::vm::door::ensure_stack;
 use crate::vm::exceptions::error;
 use crate::vm::heap::{self, Sizes};
@@ -27,6 +29,10 @@ use crate::vm::without_gvl::without_gvl;
 const PATIENCE: Duration = Duration::from_secs(45);
 /// The number of collections that are tried until none begins before the copy.
 const COLLECTIONS: u32 = 5;
+/// The number of copies that are made if other threads change malloc's arenas at that instant.
+const COPIES: u32 = 4;
+/// The largest share of the resident memory that may stay unwalked.
+const MAX_UNWALKED_SHARE: f64 = 0.005;
 /// The room for classes at first, which few programs need.
 const CLASSES: usize = 16_384;
 
@@ -83,17 +89,26 @@ impl Finished {
     }
 }
 
-/// What a snapshot is taken for.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Purpose<'wanted> {
-    /// Why objects are alive.
-    pub(super) question: Option<Question<'wanted>>,
-    /// Whether the owners of sampled blocks are wanted.
-    pub(super) blocks: bool,
+/// What a ledger with owners may cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    /// Whether the process is copied even if it is large, or near the memory limit of its cgroup.
+    pub(crate) force: bool,
     /// The longest time for which the process may stand still. `None` for any.
-    pub(super) max_pause: Option<Duration>,
+    pub(crate) max_pause: Option<Duration>,
+}
+
+/// What a snapshot is taken for.
+#[derive(Clone, Copy)]
+struct Purpose<'wanted> {
+    /// Why objects are alive.
+    question: Option<Question<'wanted>>,
+    /// Whether the owners of sampled blocks are wanted.
+    blocks: bool,
+    /// The longest time for which the process may stand still. `None` for any.
+    max_pause: Option<Duration>,
     /// Resident bytes of the process.
-    pub(super) rss: u64,
+    rss: u64,
 }
 
 /// Why there is no snapshot.
@@ -120,8 +135,44 @@ impl NoSnapshot {
     }
 }
 
-/// Takes a snapshot and waits for what the copy finds.
-pub(super) fn take(ruby: &Ruby, sizes: &Sizes, purpose: Purpose<'_>) -> Result<Finished, NoSnapshot> {
+/// Takes a snapshot and waits for what the copy of the process finds. If other threads changed malloc's arenas at that instant, another
+/// copy is made. The times of all copies are summed.
+pub(super) fn take(
+    ruby: &Ruby,
+    sizes: &Sizes,
+    limits: Limits,
+    question: Option<Question<'_>>,
+    blocks: bool,
+) -> Result<(Finished, Smaps), NoSnapshot> {
+    let refused = |why: String| NoSnapshot::Refused("Unsupported", why);
+    if let Some(why) = allocator::refusal() {
+        return Err(refused(format!("no owners can be found: {why}")));
+    }
+    if vm::process::has_ractors(ruby)? {
+        let why = "no owners can be found while other Ractors run: they could be changing objects";
+        return Err(refused(why.into()));
+    }
+    let smaps = without_gvl(ruby, |_| smaps())?.map_err(|why| NoSnapshot::Refused("Error", why))?;
+    let refusal = pause::refusal_of_pagemap()
+        .or_else(|| (!limits.force).then(|| headroom::refusal(smaps.rss)).flatten())
+        .or_else(|| limits.max_pause.and_then(|limit| pause::refusal(limit, pause::slots(ruby), smaps.rss)));
+    if let Some(why) = refusal {
+        return Err(refused(why));
+    }
+    let purpose = Purpose { question, blocks, max_pause: limits.max_pause, rss: smaps.rss };
+    let (mut gc_ns, mut fork_ns, mut copies) = (0, 0, 0);
+    loop {
+        let mut found = copy_once(ruby, sizes, purpose)?;
+        (gc_ns, fork_ns, copies) = (gc_ns + found.gc_ns, fork_ns + found.fork_ns, copies + 1);
+        if found.not_walked() as f64 <= smaps.rss as f64 * MAX_UNWALKED_SHARE || copies == COPIES {
+            (found.gc_ns, found.fork_ns) = (gc_ns, fork_ns);
+            return Ok((found, smaps));
+        }
+    }
+}
+
+/// Makes one copy and waits for what it finds.
+fn copy_once(ruby: &Ruby, sizes: &Sizes, purpose: Purpose<'_>) -> Result<Finished, NoSnapshot> {
     ensure_stack(ruby)?;
     let refused = |why: &str| NoSnapshot::Refused("Error", format!("no owners were found: {why}"));
     let no_memory = |why: std::io::Error| refused(&format!("no memory for the report: {why}"));

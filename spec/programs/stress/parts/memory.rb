@@ -15,7 +15,7 @@ LIBRARIES = %w[libbz2.so.1.0 liblzma.so.5 libexpat.so.1 libpcre2-8.so.0].freeze
 def sample_memory(seconds)
   return sleep(seconds) unless Stress::PROFILED
 
-  session = Profiler::Session.start(mode: [:native, %i[cpu native], %i[wall native]].sample, every_bytes: [1_024, 65_536].sample)
+  session = Profiler::Session.start(mode: [:native, %i[cpu native], %i[wall native]].sample, every_bytes: [1_024, 65_536].sample, owners: rand < 0.05)
   sleep(seconds)
   session.pause.resume if rand < 0.1
   session.snapshot if rand < 0.1
