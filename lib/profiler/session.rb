@@ -177,7 +177,7 @@ module Profiler
     #
     # @return [self]
     # @raise [NotRunning] if it is over
-    # @raise [Unsupported] if the app has trapped SIGPROF meanwhile
+    # @raise [Unsupported] if the app has trapped SIGPROF since
     def resume
       _resume
       self

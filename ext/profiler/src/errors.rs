@@ -81,7 +81,7 @@ pub(crate) struct Fault<'a> {
 }
 
 impl Fault<'_> {
-    /// Returns the ArgumentError for it. An exception that is delivered meanwhile is returned instead.
+    /// Returns the ArgumentError for it. An exception that is delivered during the call is returned instead.
     pub(crate) fn argument_error(self, ruby: &Ruby) -> Error {
         self.exception(ruby, ruby.exception_arg_error())
     }
@@ -134,7 +134,7 @@ pub(crate) fn core_error(ruby: &Ruby, reason: &CoreError) -> Error {
 }
 
 /// Returns the exception for a wrong value from the user; `message` receives its description. An
-/// exception that is delivered meanwhile is returned instead.
+/// exception that is delivered during the call is returned instead.
 pub(crate) fn wrong_value(ruby: &Ruby, value: Value, message: impl FnOnce(String) -> String) -> Error {
     match describe(ruby, value) {
         Ok(shown) => argument_error(ruby, message(shown)),

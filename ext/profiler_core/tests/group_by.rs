@@ -8,7 +8,7 @@ mod build;
 #[path = "formats/example.rs"]
 mod example;
 
-use profiler_core::analysis::group_by::{group_by, Row};
+use profiler_core::analysis::group_by::{group_by, GroupRow};
 use profiler_core::format::{self, Format, Options, TextOptions};
 use profiler_core::profile::{LabelSet, Profile, SampleType};
 
@@ -17,7 +17,7 @@ fn groups(profile: &Profile, label: &str) -> Vec<(String, u64, String, u64)> {
     let by = group_by(profile, label, SampleType::Cpu).unwrap();
     assert_eq!(by.rows.iter().map(|it| it.weight).sum::<u64>(), by.total);
     assert_eq!(by.total, profile.total().get(SampleType::Cpu));
-    let tell = |row: &Row| {
+    let tell = |row: &GroupRow| {
         let (function, own) = row.heaviest.unwrap();
         let function = profile.function(function).unwrap().name.clone();
         (row.name().to_owned(), row.weight / 1_000_000, function, own / 1_000_000)

@@ -59,7 +59,7 @@ module Profiler
       #
       # @param options [Hash] as for {Profiler.start}
       # @param client [Client, nil]
-      # @return [Profile, nil] nil if the client has gone meanwhile
+      # @return [Profile, nil] nil if the client has gone
       # @raise [Full, ArgumentError, Unsupported]
       def record(options, seconds, client)
         hold(seconds) do |place|

@@ -140,7 +140,7 @@ module Profiler
       private
 
       # Holds interrupts back. Ruby raises Interrupt even where it is masked. One may be pending already, so an empty block is
-      # called, at whose end Ruby checks for it. The GVL is kept meanwhile, as getting it back would take a turn of each other
+      # called, at whose end Ruby checks for it. The GVL is kept until then, as getting it back would take a turn of each other
       # thread.
       def hold_interrupts
         Native.hold_interrupts(true)

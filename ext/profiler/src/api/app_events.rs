@@ -19,7 +19,7 @@ fn mark(ruby: &Ruby, name: RString, started_ns: u64) -> Result<(), Error> {
     if !CAPTURE.enabled.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let me = vm::threads::current(ruby, vm::threads::Names::Included)?;
+    let me = vm::threads::current(ruby, vm::threads::NameChoice::Included)?;
     let name = if name.is_utf8_compatible_encoding() {
         // SAFETY: no Ruby code runs while the slice is read.
         let bytes = unsafe { name.as_slice() };

@@ -10,7 +10,7 @@ mod linux {
 
     use magnus::{function, method, prelude::*, DataTypeFunctions, Error, RModule, RString, Ruby, TypedData};
 
-    use crate::attach::{Attachment, Refusal};
+    use crate::attach::{AttachRefusal, Attachment};
     use crate::vm::cached::define_class;
     use crate::vm::exceptions::error;
     use crate::vm::without_gvl::without_gvl;
@@ -22,10 +22,10 @@ mod linux {
 
     impl DataTypeFunctions for RubyAttachment {}
 
-    fn refused(ruby: &Ruby, refusal: Refusal) -> Error {
+    fn refused(ruby: &Ruby, refusal: AttachRefusal) -> Error {
         match refusal {
-            Refusal::Never(why) => error(ruby, "Unsupported", why),
-            Refusal::NotNow(why) => error(ruby, "Error", why),
+            AttachRefusal::Never(why) => error(ruby, "Unsupported", why),
+            AttachRefusal::NotNow(why) => error(ruby, "Error", why),
         }
     }
 
@@ -39,7 +39,7 @@ mod linux {
         fn on_thread<T: Send + 'static>(
             ruby: &Ruby,
             rb_self: &Self,
-            work: impl FnOnce(&Attachment) -> Result<T, Refusal> + Send + 'static,
+            work: impl FnOnce(&Attachment) -> Result<T, AttachRefusal> + Send + 'static,
         ) -> Result<T, Error> {
             let attachment = Arc::clone(&rb_self.0);
             without_gvl(ruby, move |_| work(&attachment))?.map_err(|why| refused(ruby, why))

@@ -9,7 +9,9 @@ use magnus::{
     function, method, prelude::*, DataTypeFunctions, Error, RModule, RString, Ruby, TypedData, Value,
 };
 
-use crate::control::{action_of, dump_at, is_dump_signal, restore, serve_again, Answer, Question, Server};
+use crate::control::{
+    action_of, dump_at, is_dump_signal, restore, serve_again, Answer, ControlQuestion, Server,
+};
 use crate::vm;
 use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
@@ -24,7 +26,7 @@ const NO_TRAPS: [&str; 4] = ["DEFAULT", "SYSTEM_DEFAULT", "IGNORE", "EXIT"];
 struct ControlServer {
     server: Arc<Server>,
     /// The dumps that Ruby has taken and not answered, by call.
-    dumps: Mutex<BTreeMap<u64, Question>>,
+    dumps: Mutex<BTreeMap<u64, ControlQuestion>>,
 }
 
 impl DataTypeFunctions for ControlServer {}
@@ -57,10 +59,10 @@ impl ControlServer {
     fn next(&self) -> Option<(u64, u64, Option<String>)> {
         let call = self.server.calls.next()?;
         let line = match call.question {
-            Question::Line(line) => Some(line),
-            Question::Gone => None,
-            Question::Lost => Some("lost".into()),
-            dump @ Question::Dump(..) => {
+            ControlQuestion::Line(line) => Some(line),
+            ControlQuestion::Gone => None,
+            ControlQuestion::Lost => Some("lost".into()),
+            dump @ ControlQuestion::Dump(..) => {
                 self.dumps.lock().unwrap_or_else(PoisonError::into_inner).insert(call.number, dump);
                 Some("dump".into())
             }
@@ -88,7 +90,7 @@ impl ControlServer {
     /// Implements `server._dump(number)`: answers a call for a dump.
     fn dump(ruby: &Ruby, rb_self: &Self, number: u64) -> Result<(), Error> {
         let dump = rb_self.dumps.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
-        if let Some(Question::Dump(taking, form)) = dump {
+        if let Some(ControlQuestion::Dump(taking, form)) = dump {
             let named = taking.name(ruby)?;
             // A text of a megabyte, if there are many threads.
             let answer = briefly_without_gvl(ruby, || Answer::dump(&taking.with(&named), form));

@@ -10,7 +10,7 @@ use crate::engine::{self, perf, setitimer, thread_timer};
 use crate::options::{mode, wall};
 use crate::sampler::timers;
 use crate::sys::siginfo::TimerInfo;
-use crate::sys::sigprof::{self, Owner};
+use crate::sys::sigprof::{self, SignalOwner};
 use crate::vm;
 
 /// Implements `Doctor._engines`: returns `[name, refusal, note]` of each engine. The refusal states why the
@@ -40,7 +40,7 @@ fn refused_by_system(engine: Engine) -> Option<String> {
     if let Some(why) = engine::needs_linux(engine) {
         return Some(why.into());
     }
-    if sigprof::owner() == Owner::Foreign {
+    if sigprof::owner() == SignalOwner::Foreign {
         return Some("SIGPROF already has another handler".into());
     }
     if timers::timer_is_foreign(engine) {
@@ -73,9 +73,9 @@ fn refused_by_system(engine: Engine) -> Option<String> {
 /// Implements `Doctor._signal_owner`: returns who handles SIGPROF.
 fn signal_owner(_ruby: &Ruby, _doctor: Value) -> &'static str {
     match sigprof::owner() {
-        Owner::Nobody => "nobody",
-        Owner::Us => "us",
-        Owner::Foreign => "foreign",
+        SignalOwner::Nobody => "nobody",
+        SignalOwner::Us => "us",
+        SignalOwner::Foreign => "foreign",
     }
 }
 

@@ -17,12 +17,12 @@ fn ledger(
     why: Option<(String, RArray)>,
     max_pause: Option<f64>,
 ) -> Result<(String, Option<RArray>), Error> {
-    use crate::memory::{ledger, ledger_with_owners, Limits, Wanted};
+    use crate::memory::{ledger, ledger_with_owners, HeldObjects, Limits};
     let program = crate::control::program();
     if !owners {
         return Ok((ledger(ruby, program)?.json(), None));
     }
-    let wanted = why.map(|(name, classes)| Wanted::new(ruby, name, classes)).transpose()?;
+    let wanted = why.map(|(name, classes)| HeldObjects::new(ruby, name, classes)).transpose()?;
     let limits = Limits { force, max_pause: max_pause.map(std::time::Duration::from_secs_f64) };
     let (ledger, objects) = ledger_with_owners(ruby, program, limits, wanted.as_ref())?;
     Ok((ledger.json(), objects))

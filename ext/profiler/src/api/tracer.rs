@@ -9,13 +9,15 @@ use magnus::{
 };
 use profiler_core::profile::Function;
 use profiler_core::record::WallTimes;
-use profiler_core::trace::{Caller, CallerSum, End, FinishedCalls, OpenCall, ShadowStacks, Summary, Tally};
+use profiler_core::trace::{
+    CallSums, Caller, CallerSum, End, FinishedCalls, OpenCall, ShadowStacks, Summary,
+};
 
 use crate::naming;
 use crate::naming::turns::Pace;
 use crate::sampler::fork;
 use crate::sys::clock;
-use crate::trace::{self, Ended, Group, Limits, Sums};
+use crate::trace::{self, Ended, Limits, TraceGroup, TraceSums};
 use crate::vm::cached::define_class;
 use crate::vm::{root, state, tracepoints};
 
@@ -43,7 +45,7 @@ impl DataTypeFunctions for Tracer {
             marker.mark(owner);
             marker.mark(name);
         }
-        let pin_all = |sums: &mut Sums| {
+        let pin_all = |sums: &mut TraceSums| {
             // SAFETY: the mark function is running; each of these was live when it was kept, and was marked
             // since.
             handles_of(sums).filter(|handle| *handle != 0).for_each(|handle| unsafe { root::pin(handle) });
@@ -61,7 +63,7 @@ impl Drop for Tracer {
 }
 
 /// Iterates over the addresses of all objects that the sums refer to.
-fn handles_of(sums: &Sums) -> impl Iterator<Item = u64> + '_ {
+fn handles_of(sums: &TraceSums) -> impl Iterator<Item = u64> + '_ {
     let (callers, _) = sums.tally.callers();
     let classes = sums.tally.results().iter().chain(sums.tally.exceptions()).map(|(class, _)| *class);
     let open = sums.open.iter().flat_map(|call: &OpenCall| [call.fiber, call.caller.0, call.raised]);
@@ -90,7 +92,7 @@ impl Tracer {
         let (return_lines, one_line, c_function) = method;
         // SAFETY: methods run with the GVL, and the copy calls nothing of the VM.
         let group = sibling.and_then(|it| unsafe { it.tracer.with(|sums| sums.limits.group.clone()) });
-        let group = group.unwrap_or_else(|| Group::new(size));
+        let group = group.unwrap_or_else(|| TraceGroup::new(size));
         let limits = Limits { calls: calls.unwrap_or(u64::MAX), overhead, group };
         let tracer = trace::Tracer::new(limits, return_lines, one_line, c_function.is_some());
         let [on_method, on_raise] = trace::tracepoints(ruby, tracer, c_function);
@@ -120,7 +122,7 @@ impl Tracer {
 
     /// Implements `tracer._end`: disables the TracePoints. The sums stay.
     fn end(ruby: &Ruby, tracer: &Self) {
-        let end = |sums: &mut Sums| {
+        let end = |sums: &mut TraceSums| {
             if sums.ended_ns == 0 {
                 sums.ended_ns = clock::monotonic_ns();
             }
@@ -325,8 +327,8 @@ struct Copied {
 }
 
 impl Copied {
-    fn of(sums: &Sums) -> Self {
-        let Tally { durations, parts, raised, began_before, .. } = &sums.tally;
+    fn of(sums: &TraceSums) -> Self {
+        let CallSums { durations, parts, raised, began_before, .. } = &sums.tally;
         let now_ns = if sums.ended_ns == 0 { clock::monotonic_ns() } else { sums.ended_ns };
         let (callers, other_callers) = sums.tally.callers();
         let percentiles = durations.percentiles_ns(&PERCENTS.map(|(_, percent)| percent)).unwrap_or_default();

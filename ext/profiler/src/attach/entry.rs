@@ -4,7 +4,7 @@ use std::ffi::{c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 
-use profiler_core::attach::request::{Request, State, MAGIC, MESSAGE_BYTES};
+use profiler_core::attach::request::{AttachRequest, Progress, MAGIC, MESSAGE_BYTES};
 use rb_sys::VALUE;
 
 use crate::sys::clock;
@@ -12,11 +12,11 @@ use crate::vm::attached::load;
 
 /// The request, which is never unmapped: it is in the data of a library.
 #[derive(Clone, Copy)]
-struct WantedRequest(*mut Request);
+struct WantedRequest(*mut AttachRequest);
 
 impl WantedRequest {
     /// Moves the request from one state to another. Returns false if it is in a third one.
-    fn advance(self, from: State, to: State) -> bool {
+    fn advance(self, from: Progress, to: Progress) -> bool {
         // SAFETY: the request stays where it is as long as the process lives. Its state is an atomic number,
         // and the attacher writes all of its 4 bytes at once.
         let state = unsafe { &(*self.0).state };
@@ -31,7 +31,7 @@ impl WantedRequest {
         message[..length].copy_from_slice(&text[..length]);
         // SAFETY: as in `advance`; nobody reads the message before the state says that it is there.
         unsafe { (&raw mut (*self.0).message).write(message) };
-        let _ = self.advance(State::Loading, State::Failed);
+        let _ = self.advance(Progress::Loading, Progress::Failed);
     }
 
     /// Returns the script: the second of the two strings that follow the request.
@@ -62,14 +62,14 @@ pub(crate) unsafe extern "C" fn profiler_attach(request: *mut c_void) -> VALUE {
     }
     // A forked child has a copy of the request, and a job may run long after its attacher has died.
     if pid != std::process::id() || clock::monotonic_ns() > deadline_ns {
-        let _ = wanted.advance(State::Taken, State::Idle);
-    } else if wanted.advance(State::Taken, State::Loading) {
+        let _ = wanted.advance(Progress::Taken, Progress::Idle);
+    } else if wanted.advance(Progress::Taken, Progress::Loading) {
         let loaded = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: a Ruby thread begins with the GVL.
             unsafe { load(wanted.script()) }
         }));
         match loaded {
-            Ok(Ok(())) => _ = wanted.advance(State::Loading, State::Done),
+            Ok(Ok(())) => _ = wanted.advance(Progress::Loading, Progress::Done),
             Ok(Err(why)) => wanted.fail(&why),
             Err(_) => wanted.fail("the profiler panicked"),
         }

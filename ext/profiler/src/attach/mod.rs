@@ -21,4 +21,4 @@ mod refusal;
 mod thread;
 
 pub(crate) use process::Attachment;
-pub(crate) use refusal::Refusal;
+pub(crate) use refusal::AttachRefusal;

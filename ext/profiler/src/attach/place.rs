@@ -5,8 +5,8 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use profiler_core::attach::symbols::{Library, Segment};
-use profiler_core::attach::Memory;
+use profiler_core::attach::symbols::{RemoteLibrary, Segment};
+use profiler_core::attach::RemoteMemory;
 use profiler_core::memory::mapping::{Backing, Mapping, PAGE};
 
 /// The memory that a process had when this was opened. After the process has called exec, nothing can be read
@@ -25,7 +25,7 @@ impl OtherMemory {
     }
 }
 
-impl Memory for OtherMemory {
+impl RemoteMemory for OtherMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> bool {
         self.0.read_exact_at(into, address).is_ok()
     }
@@ -35,7 +35,7 @@ impl Memory for OtherMemory {
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) path: String,
-    pub(super) library: Library,
+    pub(super) library: RemoteLibrary,
 }
 
 /// The mappings of a process.
@@ -69,7 +69,7 @@ impl Mappings {
         for row in self.rows() {
             if row.backing() == Backing::File && row.path != last {
                 last = row.path;
-                if let Some(library) = Library::read(memory, row.start) {
+                if let Some(library) = RemoteLibrary::read(memory, row.start) {
                     found.push(Loaded { path: String::from_utf8_lossy(row.path).into_owned(), library });
                 }
             }

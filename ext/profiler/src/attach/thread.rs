@@ -7,12 +7,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use profiler_core::attach::code::Code;
-use profiler_core::attach::frame::{build, Call, Stopped, ORIG_RAX, RIP, RSP};
+use profiler_core::attach::frame::{build, FunctionCall, Stopped, ORIG_RAX, RIP, RSP};
 use profiler_core::attach::waits::{fitness, Fitness};
-use profiler_core::attach::{request, Memory};
+use profiler_core::attach::{request, RemoteMemory};
 
 use super::place::{Mappings, OtherMemory};
-use super::refusal::Refusal;
+use super::refusal::AttachRefusal;
 use crate::sys::tracee::{extended_of_frames, NotStopped, Tracee};
 
 /// The time in which a thread must stop. A thread that waits for a disk may not stop in time.
@@ -60,7 +60,7 @@ pub(super) enum Need {
 
 /// The threads of a process.
 #[derive(Debug)]
-pub(super) struct Threads {
+pub(super) struct TracedThreads {
     pid: i32,
     /// The address range of the data of Ruby's library.
     ruby_data: Range<u64>,
@@ -72,7 +72,7 @@ pub(super) struct Threads {
     turns: AtomicUsize,
 }
 
-impl Threads {
+impl TracedThreads {
     pub(super) fn new(pid: i32, ruby_data: Range<u64>, has_timer: bool) -> Self {
         Self { pid, ruby_data, has_timer, timer: AtomicI32::new(0), turns: AtomicUsize::new(0) }
     }
@@ -85,7 +85,7 @@ impl Threads {
         need: Need,
         function: u64,
         arguments: [u64; 3],
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, AttachRefusal> {
         let runs_job = need == Need::RunsJob && !self.has_timer;
         let turn = if runs_job { self.turns.fetch_add(1, Ordering::Relaxed) } else { 0 };
         let mut why = "none of its threads can be used at the moment".to_owned();
@@ -102,29 +102,29 @@ impl Threads {
                         drop(tracee);
                         return Ok(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
                     }
-                    Err(Refusal::NotNow(reason)) => why = reason,
+                    Err(AttachRefusal::NotNow(reason)) => why = reason,
                     Err(refusal) => return Err(refusal),
                 },
                 Err(NotStopped::StoppedAlready) => {
-                    return Err(Refusal::Never("it is stopped: continue it first (kill -CONT)".into()))
+                    return Err(AttachRefusal::Never("it is stopped: continue it first (kill -CONT)".into()))
                 }
                 Err(NotStopped::Refused(error)) if error.raw_os_error() == Some(libc::EPERM) => {
-                    return Err(Refusal::Never(
+                    return Err(AttachRefusal::Never(
                         "the kernel does not let us trace it, or another program does".into(),
                     ))
                 }
                 Err(NotStopped::Late) => {
-                    return Err(Refusal::NotNow("one of its threads is waiting for a device".into()))
+                    return Err(AttachRefusal::NotNow("one of its threads is waiting for a device".into()))
                 }
                 Err(NotStopped::Refused(_) | NotStopped::NotNow) => {}
             }
         }
-        Err(Refusal::NotNow(why))
+        Err(AttachRefusal::NotNow(why))
     }
 
     /// Returns the most suitable thread, or the next one for each further attempt. If the thread itself has to
     /// run a job, prefers threads that run to those that wait. Returns `None` if there is none at the moment.
-    fn choose(&self, only_timer: bool, runs_job: bool, attempt: usize) -> Result<Option<i32>, Refusal> {
+    fn choose(&self, only_timer: bool, runs_job: bool, attempt: usize) -> Result<Option<i32>, AttachRefusal> {
         let pid = self.pid;
         let look = |thread: i32| {
             let line = read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
@@ -134,7 +134,7 @@ impl Threads {
         if known != 0 && look(known).is_some_and(|fitness| fitness != Fitness::Waits) {
             return Ok(Some(known));
         }
-        let gone = |_| Refusal::Never("it has ended".into());
+        let gone = |_| AttachRefusal::Never("it has ended".into());
         let threads = read_dir(format!("/proc/{pid}/task")).map_err(gone)?.flatten();
         let threads = threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let mut fit: Vec<(Fitness, bool, i32)> =
@@ -158,9 +158,9 @@ fn redirect(
     tracee: &Tracee,
     function: u64,
     arguments: [u64; 3],
-) -> Result<(), Refusal> {
-    let gone = |_| Refusal::NotNow("its thread has ended".into());
-    let not_now = |text: &str| Refusal::NotNow(text.into());
+) -> Result<(), AttachRefusal> {
+    let gone = |_| AttachRefusal::NotNow("its thread has ended".into());
+    let not_now = |text: &str| AttachRefusal::NotNow(text.into());
     let registers = tracee.registers().map_err(gone)?;
     if NEVER.contains(&(registers[ORIG_RAX] as i64)) {
         return Err(not_now("its thread is creating a process or a thread"));
@@ -172,18 +172,19 @@ fn redirect(
         || code != written.code.bytes
         || memory.u64(written.request_at) != Some(request::MAGIC)
     {
-        return Err(Refusal::Never("it has called exec".into()));
+        return Err(AttachRefusal::Never("it has called exec".into()));
     }
     if is_in_sequence(&memory, tracee, registers[RIP]) {
         return Err(not_now("its thread is in a restartable sequence"));
     }
-    let form = extended_of_frames()
-        .ok_or_else(|| Refusal::Never("this machine saves no extended state in signal frames".into()))?;
+    let form = extended_of_frames().ok_or_else(|| {
+        AttachRefusal::Never("this machine saves no extended state in signal frames".into())
+    })?;
     let extended = tracee.extended().map_err(gone)?;
     let mask = tracee.mask().map_err(gone)?;
     let stopped = Stopped { registers, mask, extended: &extended };
     let restorer = written.code_at + written.code.restorer;
-    let frame = build(&stopped, form, Call { function, arguments, restorer })
+    let frame = build(&stopped, form, FunctionCall { function, arguments, restorer })
         .ok_or_else(|| not_now("its thread waits in a call that cannot be continued"))?;
     let mappings = Mappings::read(pid).map_err(gone)?;
     let stack = mappings.at(registers[RSP]);

@@ -3,7 +3,7 @@
 //! ring if it finds it full.
 //!
 //! A sample is open until its weight is known: see [`AllocationSampler`]. Its frames wait in a buffer that
-//! the mark function knows. Equal samples are summed before they are sent: see [`Sums`].
+//! the mark function knows. Equal samples are summed before they are sent: see [`SiteSums`].
 //!
 //! The GVL of the main Ractor guards all of this. Hooks on allocation do nothing in other Ractors, so all
 //! sampled objects belong to the main one. Hooks on freed objects run on the collecting thread, while every
@@ -30,11 +30,11 @@ use ::core::prelude::rust_2021::*;
 
 use ::profiler_core::sampling::allocation_sampler::{AllocationSampler, Window};
 
-use self::heap::Tables;
+use self::heap::ObjectTables;
 pub(crate) use self::heap::{has_table, is_tracking, live_objects, relocate};
-use self::objects::{Objects, Pending};
+use self::objects::{ObjectSampler, PendingObject};
 pub(crate) use self::site::own_objects;
-use self::sums::Sums;
+use self::sums::SiteSums;
 use crate::capture::walk::WALK_LIMIT;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
@@ -54,7 +54,7 @@ const TIMED: u64 = 32;
 const LONGEST_NS: u64 = 100_000;
 
 /// State that only the holder of the GVL touches, and never in a signal handler.
-struct Guarded(UnsafeCell<Objects>);
+struct Guarded(UnsafeCell<ObjectSampler>);
 
 // SAFETY: whoever touches the cell holds the GVL of the main Ractor, or collects garbage. During a collection
 // the main Ractor stands still: it waits for the VM's lock, and it keeps no reference to this state across a
@@ -62,24 +62,24 @@ struct Guarded(UnsafeCell<Objects>);
 unsafe impl Sync for Guarded {}
 
 // All zeros, so the state occupies memory only once it is used, and no space in the library's file.
-static OBJECTS: Guarded = Guarded(UnsafeCell::new(Objects {
+static OBJECTS: Guarded = Guarded(UnsafeCell::new(ObjectSampler {
     sampler: AllocationSampler::IDLE,
-    open: Pending::None,
+    open: PendingObject::None,
     hooked: None,
     by_bytes: false,
     carried: 0,
     timed: false,
-    tables: Tables::NONE,
+    tables: ObjectTables::NONE,
     handles: [0; WALK_LIMIT],
     lines: [0; WALK_LIMIT],
-    sums: Sums::new(),
+    sums: SiteSums::new(),
     at_marking: (0, 0),
     sample_count: 0,
 }));
 
 /// The demand of all sessions for samples of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Demand {
+pub(crate) struct ObjectDemand {
     /// The sampling window; `None` if no session samples objects.
     pub(crate) every: Option<Window>,
     /// True if each sample has a time.
@@ -90,7 +90,7 @@ pub(crate) struct Demand {
 
 /// Flushes pending samples to the current sessions, then applies the new settings. The caller holds the GVL
 /// and is outside of the hook.
-pub(crate) fn apply(demand: Demand) {
+pub(crate) fn apply(demand: ObjectDemand) {
     close_window(demand.every);
     let hook = demand.every.map(countdown::hook);
     // SAFETY: the GVL is held.
@@ -147,7 +147,7 @@ pub(crate) fn send_sums() {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the GVL is held, and we are not in the hook, which calls none of this code.
     let objects = unsafe { &mut *OBJECTS.0.get() };
-    if let Pending::Open(open) = &mut objects.open {
+    if let PendingObject::Open(open) = &mut objects.open {
         open.place = None; // becomes a record of its own
     }
     objects.send_sums(hub);
@@ -159,7 +159,7 @@ pub(crate) fn start_over() {
     let objects = unsafe { &mut *OBJECTS.0.get() };
     let now = objects.now();
     objects.sampler.close_window(now, objects.sampler.window());
-    objects.open = Pending::None;
+    objects.open = PendingObject::None;
     if let Some(tracked) = &mut objects.tables.used {
         tracked.clear();
     }
@@ -171,7 +171,7 @@ pub(crate) fn start_over() {
 pub(crate) fn each_handle(mut mark: impl FnMut(u64)) {
     // SAFETY: garbage is being collected, so no thread is in the hook.
     let objects = unsafe { &*OBJECTS.0.get() };
-    if let Pending::Open(open) = objects.open {
+    if let PendingObject::Open(open) = objects.open {
         objects.handles.iter().take(open.frames).for_each(|handle| mark(*handle));
         open.site.class.handle().into_iter().for_each(mark);
     }
@@ -240,7 +240,7 @@ unsafe fn sample_object(trace_arg: *mut ::core::ffi::c_void) {
     while objects.sampler.due() <= now {
         open.known += objects.sampler.next_sample();
     }
-    objects.open = Pending::Open(open);
+    objects.open = PendingObject::Open(open);
     objects.wait_for_next(now);
     if let (Some(begun_ns), Some(state)) = (begun_ns, threads::current_native()) {
         let took_ns = clock::monotonic_ns().wrapping_sub(begun_ns).min(LONGEST_NS);

@@ -19,12 +19,12 @@ pub(crate) mod redirected {
 
     /// What sessions want of memory.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) struct Demand {
+    pub(crate) struct MallocDemand {
         pub(crate) every_bytes: u64,
         pub(crate) tracks: bool,
     }
 
-    pub(crate) fn apply(_demand: Demand) {}
+    pub(crate) fn apply(_demand: MallocDemand) {}
 
     pub(crate) fn end() {}
 

@@ -17,7 +17,7 @@ const MAX_CALLS: usize = 64;
 
 /// A question for Ruby.
 #[derive(Clone, Debug)]
-pub(crate) enum Question {
+pub(crate) enum ControlQuestion {
     /// A request, as its line.
     Line(String),
     /// The names of a dump.
@@ -30,10 +30,10 @@ pub(crate) enum Question {
 
 /// A call, as Ruby takes it.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct ControlCall {
     pub(crate) number: u64,
     pub(crate) connection: u64,
-    pub(crate) question: Question,
+    pub(crate) question: ControlQuestion,
 }
 
 /// An answer: a line of JSON, and bytes that follow it.
@@ -78,7 +78,7 @@ struct Queue {
     /// Whether the server is closed, so that nobody answers any more.
     closed: bool,
     last: u64,
-    waiting: VecDeque<Call>,
+    waiting: VecDeque<ControlCall>,
     /// The connections that wait for answers, by call.
     askers: BTreeMap<u64, Asker>,
     /// The last answers of connections that had not asked, by connection.
@@ -94,13 +94,13 @@ struct Asker {
 
 /// The calls of a server.
 #[derive(Debug)]
-pub(crate) struct Calls {
+pub(crate) struct CallQueue {
     queue: Mutex<Queue>,
     /// Posted for each call. It needs no descriptor, so it wakes the Ruby thread even if there is none left.
     bell: Box<Semaphore>,
 }
 
-impl Calls {
+impl CallQueue {
     pub(super) fn new() -> Self {
         let bell = Box::new(Semaphore::new());
         // SAFETY: the box is the semaphore's final place in memory, and no thread waits for it yet.
@@ -110,7 +110,12 @@ impl Calls {
 
     /// Asks Ruby, and waits for its answer. Returns `None` if that took too long, or there is no Ruby thread
     /// to answer any more.
-    pub(super) fn ask(&self, connection: u64, question: Question, patience: Duration) -> Option<Answer> {
+    pub(super) fn ask(
+        &self,
+        connection: u64,
+        question: ControlQuestion,
+        patience: Duration,
+    ) -> Option<Answer> {
         let (sender, receiver) = channel();
         let number = self.push(connection, question, Some(sender))?;
         let answer = receiver.recv_timeout(patience);
@@ -124,15 +129,15 @@ impl Calls {
 
     /// Notifies Ruby that a client has disconnected.
     pub(super) fn gone(&self, connection: u64) {
-        self.push(connection, Question::Gone, None);
+        self.push(connection, ControlQuestion::Gone, None);
     }
 
     /// Notifies Ruby that no socket is listening any more.
     pub(super) fn lost(&self) {
-        self.push(0, Question::Lost, None);
+        self.push(0, ControlQuestion::Lost, None);
     }
 
-    fn push(&self, connection: u64, question: Question, asker: Option<Sender<Answer>>) -> Option<u64> {
+    fn push(&self, connection: u64, question: ControlQuestion, asker: Option<Sender<Answer>>) -> Option<u64> {
         let mut queue = self.lock();
         if queue.closed || (queue.waiting.len() >= MAX_CALLS && asker.is_some()) {
             return None;
@@ -146,14 +151,14 @@ impl Calls {
             }
             queue.askers.insert(number, Asker { connection, sender });
         }
-        queue.waiting.push_back(Call { number, connection, question });
+        queue.waiting.push_back(ControlCall { number, connection, question });
         drop(queue);
         self.wake();
         Some(number)
     }
 
     /// Gives a connection its last answer: to the call whose answer it waits for, to its next one, or else to
-    /// [`Calls::farewell`].
+    /// [`CallQueue::farewell`].
     pub(super) fn bid_farewell(&self, connection: u64, answer: Answer) {
         let mut queue = self.lock();
         let call = queue.askers.iter().find(|(_, asker)| asker.connection == connection);
@@ -190,7 +195,7 @@ impl Calls {
     }
 
     /// Removes and returns the next call, for the Ruby thread.
-    pub(crate) fn next(&self) -> Option<Call> {
+    pub(crate) fn next(&self) -> Option<ControlCall> {
         self.lock().waiting.pop_front()
     }
 
@@ -207,7 +212,7 @@ impl Calls {
     }
 }
 
-impl Drop for Calls {
+impl Drop for CallQueue {
     fn drop(&mut self) {
         // SAFETY: the semaphore is initialised. The Ruby thread waits for it only while it has the server,
         // and so has each thread that posts it.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use profiler_core::control::deadline::{Deadline, LINE};
-use profiler_core::control::request::{Form, Request, LONGEST};
+use profiler_core::control::request::{ControlRequest, Form, LONGEST};
 use profiler_core::control::who::Who;
 
-use super::calls::{Answer, Calls, Question};
+use super::calls::{Answer, CallQueue, ControlQuestion};
 use super::dump::Taking;
 use super::process;
 use super::stream::Stream;
@@ -29,7 +29,7 @@ const RUBY: Duration = Duration::from_secs(60);
 
 /// A connection of one client.
 pub(super) struct Connection<'server> {
-    calls: &'server Calls,
+    calls: &'server CallQueue,
     /// The result of `RUBY_DESCRIPTION`.
     ruby: &'server str,
     stream: &'server Stream,
@@ -42,7 +42,7 @@ pub(super) struct Connection<'server> {
 
 impl<'server> Connection<'server> {
     pub(super) fn new(
-        calls: &'server Calls,
+        calls: &'server CallQueue,
         ruby: &'server str,
         stream: &'server Stream,
         number: u64,
@@ -59,7 +59,7 @@ impl<'server> Connection<'server> {
     pub(super) fn serve(mut self) {
         let mut silence = Some(LINE);
         while let Ok(Some(line)) = self.next_line(silence) {
-            let answer = match Request::parse(&line) {
+            let answer = match ControlRequest::parse(&line) {
                 Ok(request) => self.answer(request),
                 Err(why) => Answer::error(&why),
             };
@@ -77,13 +77,13 @@ impl<'server> Connection<'server> {
         }
     }
 
-    fn answer(&mut self, request: Request) -> Answer {
+    fn answer(&mut self, request: ControlRequest) -> Answer {
         match request {
-            Request::Who => self.who(),
-            Request::Dump(form) => dump(self.calls, self.ruby, self.number, form),
-            Request::Ruby(line) => {
+            ControlRequest::Who => self.who(),
+            ControlRequest::Dump(form) => dump(self.calls, self.ruby, self.number, form),
+            ControlRequest::Ruby(line) => {
                 self.is_known = true;
-                self.ask(Question::Line(line), RUBY).unwrap_or_else(|| {
+                self.ask(ControlQuestion::Line(line), RUBY).unwrap_or_else(|| {
                     Answer::error(
                         "the process cannot run Ruby code now, or is busy (profiler dump shows where it is)",
                     )
@@ -92,7 +92,7 @@ impl<'server> Connection<'server> {
         }
     }
 
-    fn ask(&self, question: Question, patience: Duration) -> Option<Answer> {
+    fn ask(&self, question: ControlQuestion, patience: Duration) -> Option<Answer> {
         self.calls.ask(self.number, question, patience)
     }
 
@@ -156,10 +156,10 @@ impl<'server> Connection<'server> {
 }
 
 /// Returns a dump of where all threads are: with Ruby's names, or with what is known without Ruby.
-pub(super) fn dump(calls: &Calls, ruby: &str, connection: u64, form: Form) -> Answer {
+pub(super) fn dump(calls: &CallQueue, ruby: &str, connection: u64, form: Form) -> Answer {
     let Some(hub) = CAPTURE.hub() else { return Answer::error("no thread is known yet") };
     let taking = Arc::new(Taking::begin(hub));
-    let named = calls.ask(connection, Question::Dump(Arc::clone(&taking), form), DUMP);
+    let named = calls.ask(connection, ControlQuestion::Dump(Arc::clone(&taking), form), DUMP);
     named.unwrap_or_else(|| Answer::dump(&taking.finish_without_ruby(ruby), form))
 }
 

@@ -35,7 +35,7 @@ use crate::sys::system_call::may_be_interrupted;
 use crate::sys::{clock, sigprof, NEEDS_LINUX};
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm;
-use crate::vm::threads::Names;
+use crate::vm::threads::NameChoice;
 
 /// The time for which answers are awaited.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -80,7 +80,7 @@ pub(crate) struct Taking {
 
 /// The names that Ruby has for the contents of a dump.
 #[derive(Debug)]
-pub(crate) struct Named {
+pub(crate) struct DumpNames {
     stacks: Vec<DumpedStack>,
     names: HashMap<u64, Function>,
     /// The names of threads, by object.
@@ -134,7 +134,7 @@ impl Taking {
     /// once. Returns false if all had answered before.
     fn ask_some(&self, some: &[&Asked], till: Instant) -> bool {
         let mut asked_at: Option<Instant> = None;
-        while sigprof::owner() == sigprof::Owner::Us {
+        while sigprof::owner() == sigprof::SignalOwner::Us {
             let there = some.iter().filter(|it| it.is_alive());
             let missing = self.hub.missing_in_dump(self.number, &Registry, there.map(|it| it.id));
             if missing.is_empty() || (asked_at.is_some() && Instant::now() > till) {
@@ -169,8 +169,8 @@ impl Taking {
     ///
     /// # Errors
     /// Exceptions that other threads deliver during the call.
-    pub(crate) fn name(&self, ruby: &Ruby) -> Result<Named, Error> {
-        let listed = vm::threads::list(ruby, Names::Included)?;
+    pub(crate) fn name(&self, ruby: &Ruby) -> Result<DumpNames, Error> {
+        let listed = vm::threads::list(ruby, NameChoice::Included)?;
         let mut turns = Turns::new(Pace::Yielding, self.pid);
         self.read_waiting(ruby, &mut turns)?;
         let stacks = self.hub.dumped(self.number, &Registry);
@@ -183,7 +183,7 @@ impl Taking {
         names.extend(unknown.into_iter().zip(functions));
         let threads = listed.list.iter().filter_map(|it| Some((it.object, it.name.clone()?))).collect();
         listed.release();
-        Ok(Named { stacks, names, threads, ruby: vm::process::description(ruby) })
+        Ok(DumpNames { stacks, names, threads, ruby: vm::process::description(ruby) })
     }
 
     /// Reads the stacks that are still missing, if Ruby can read those of other threads. A thread whose state
@@ -205,7 +205,7 @@ impl Taking {
     }
 
     /// Returns the dump with Ruby's names. Needs no GVL.
-    pub(crate) fn with(&self, named: &Named) -> Dump {
+    pub(crate) fn with(&self, named: &DumpNames) -> Dump {
         let name = |it: &Asked| named.threads.get(&it.state.object()).cloned();
         let threads = self.threads(&named.stacks, &named.names, name);
         self.dump(&named.ruby, threads, true, Vec::new())
@@ -276,7 +276,7 @@ impl Taking {
     }
 
     fn dump(&self, ruby: &str, threads: Vec<DumpedThread>, named: bool, mut notes: Vec<String>) -> Dump {
-        if sigprof::owner() != sigprof::Owner::Us {
+        if sigprof::owner() != sigprof::SignalOwner::Us {
             notes.push("SIGPROF has another handler, so threads cannot be asked where they are".into());
         }
         if let Some(errno) = TimerInfo::refused() {

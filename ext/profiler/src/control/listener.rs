@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::sys::descriptor::{Descriptor, Slot};
+use crate::sys::descriptor::{Descriptor, DescriptorSlot};
 
 /// The pause if the process has no descriptor left.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ impl Listener {
     ///
     /// # Errors
     /// `NotConnected` if the number no longer refers to the socket.
-    pub(super) fn accept(&self, reserve: &Slot) -> io::Result<Option<UnixStream>> {
+    pub(super) fn accept(&self, reserve: &DescriptorSlot) -> io::Result<Option<UnixStream>> {
         if reserve.get().is_none() {
             if let Some(second) = self.descriptor.duplicate() {
                 reserve.claim(&second);

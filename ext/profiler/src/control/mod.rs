@@ -29,6 +29,6 @@ mod server;
 mod stream;
 
 pub(crate) use at_signal::{action_of, dump_at, is_dump_signal, restore, serve_again};
-pub(crate) use calls::{Answer, Question};
+pub(crate) use calls::{Answer, ControlQuestion};
 pub(crate) use process::program;
 pub(crate) use server::Server;

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use super::calls::{Answer, Calls};
+use super::calls::{Answer, CallQueue};
 use super::connection::Connection;
 use super::listener::Listener;
 use super::stream::Stream;
-use crate::sys::descriptor::{Descriptor, Slot};
+use crate::sys::descriptor::{Descriptor, DescriptorSlot};
 use crate::sys::{peer, sigprof};
 
 /// The largest number of connections at once.
@@ -24,15 +24,15 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// The server of a control socket.
 #[derive(Debug)]
 pub(crate) struct Server {
-    pub(crate) calls: Calls,
+    pub(crate) calls: CallQueue,
     /// The result of `RUBY_DESCRIPTION`.
     pub(super) ruby: String,
     closing: AtomicBool,
     /// The listening socket. It is here for a forked child, which has to close its copy; so are the next two.
-    listener: Slot,
+    listener: DescriptorSlot,
     /// A second descriptor of that socket: see [`Listener::accept`].
-    reserve: Slot,
-    connections: [Slot; MAX_CONNECTIONS],
+    reserve: DescriptorSlot,
+    connections: [DescriptorSlot; MAX_CONNECTIONS],
     /// The numbers of these connections, by which Ruby knows them.
     numbers: [AtomicU64; MAX_CONNECTIONS],
     /// Held while a descriptor is closed, or shut down by its number. Not in a forked child.
@@ -44,12 +44,12 @@ impl Server {
     /// Creates a server that does not listen yet.
     pub(crate) fn new(ruby: String) -> Arc<Self> {
         Arc::new(Self {
-            calls: Calls::new(),
+            calls: CallQueue::new(),
             ruby,
             closing: AtomicBool::new(false),
-            listener: Slot::new(),
-            reserve: Slot::new(),
-            connections: [const { Slot::new() }; MAX_CONNECTIONS],
+            listener: DescriptorSlot::new(),
+            reserve: DescriptorSlot::new(),
+            connections: [const { DescriptorSlot::new() }; MAX_CONNECTIONS],
             numbers: [const { AtomicU64::new(0) }; MAX_CONNECTIONS],
             ends: Mutex::new(()),
             last: AtomicU64::new(0),
@@ -132,7 +132,7 @@ impl Server {
         let held = self.hold_ends();
         let is_number = |number: &AtomicU64| number.load(Ordering::Relaxed) == connection;
         let place = self.numbers.iter().position(is_number).and_then(|place| self.connections.get(place));
-        let Some(descriptor) = place.and_then(Slot::get) else { return };
+        let Some(descriptor) = place.and_then(DescriptorSlot::get) else { return };
         self.calls.bid_farewell(connection, answer);
         descriptor.shut_down_reading(); // ends the wait of its thread
         drop(held);
@@ -169,7 +169,7 @@ impl Server {
         self.calls.close();
         let held = self.hold_ends();
         // The threads that read return from their system calls.
-        self.connections.iter().filter_map(Slot::get).for_each(|it| it.shut_down());
+        self.connections.iter().filter_map(DescriptorSlot::get).for_each(|it| it.shut_down());
         drop(held);
     }
 
@@ -180,6 +180,6 @@ impl Server {
             return;
         }
         let slots = self.connections.iter().chain([&self.listener, &self.reserve]);
-        slots.filter_map(Slot::take).for_each(|it: Descriptor| it.close());
+        slots.filter_map(DescriptorSlot::take).for_each(|it: Descriptor| it.close());
     }
 }

@@ -67,7 +67,7 @@ impl NoTick {
 /// Whether no engine arms anything: see [`halt`].
 static HALTED: AtomicBool = AtomicBool::new(false);
 
-/// Sets whether all engines stop arming from now on, as the process may turn into another program. Meanwhile
+/// Sets whether all engines stop arming from now on, as the process may turn into another program. Until then
 /// a call that arms a timer succeeds without an effect. The caller that ends this arms all timers again.
 /// Needs the GVL and the lock of the sampler.
 pub(crate) fn halt(halted: bool) {

@@ -7,8 +7,8 @@
 use profiler_core::memory::arena::Chunk;
 use profiler_core::memory::census::{self, CensusInput, CensusTables, FileRange};
 use profiler_core::memory::graph::TableKinds;
-use profiler_core::memory::index::{Index, Span, Table};
-use profiler_core::memory::layout::Part;
+use profiler_core::memory::index::{ChunkRun, Index, Table};
+use profiler_core::memory::layout::RegionPart;
 use profiler_core::memory::mapping::Mapping;
 use profiler_core::memory::pages::Memory;
 use profiler_core::memory::report::Report;
@@ -16,7 +16,7 @@ use profiler_core::memory::sampled::OwnedBlocks;
 use profiler_core::memory::why::{self, Question};
 use profiler_core::memory::why_report::WhyReport;
 
-use super::facts::Facts;
+use super::facts::HeapFacts;
 use crate::capture::malloc;
 use crate::sys::mapped_table::MappedTable;
 use crate::sys::own_memory::{prefer_to_kill_this, CopiedMemory, OwnFile, OwnRegions};
@@ -26,7 +26,7 @@ use crate::vm::marks::Marks;
 /// The data that the copy needs for a census.
 #[derive(Clone, Copy)]
 pub(super) struct CensusRequest<'facts> {
-    pub(super) facts: &'facts Facts,
+    pub(super) facts: &'facts HeapFacts,
     pub(super) sizes: Sizes,
     /// The word that marks the chunks which threads keep.
     pub(super) tcache_key: u64,
@@ -93,7 +93,7 @@ pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) 
         tcache_key: request.tcache_key,
     };
     let (mut parts, mut chunks, mut spans) =
-        (MappedTable::<Part>::new(), MappedTable::<Chunk>::new(), MappedTable::<Span>::new());
+        (MappedTable::<RegionPart>::new(), MappedTable::<Chunk>::new(), MappedTable::<ChunkRun>::new());
     let (mut firsts, mut owners, mut queue) = (MappedTable::new(), MappedTable::new(), MappedTable::new());
     let tables = CensusTables {
         parts: &mut parts,

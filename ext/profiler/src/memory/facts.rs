@@ -4,7 +4,7 @@ use std::fs::{read_dir, read_to_string};
 
 use profiler_core::memory::census::RubyPage;
 use profiler_core::memory::index::Table;
-use profiler_core::memory::layout::Known;
+use profiler_core::memory::layout::ProcessFacts;
 
 use super::allocator;
 use crate::sys::mapped_table::MappedTable;
@@ -13,7 +13,7 @@ use crate::vm::heap::{self, Sizes, TRANSIENT_BYTES};
 
 /// The pages and classes of Ruby, and the stacks of threads.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct HeapFacts {
     /// The addresses of the pages of Ruby's heap.
     bodies: MappedTable<u64>,
     /// The slots of these pages.
@@ -26,7 +26,7 @@ pub(super) struct Facts {
     other_malloc: bool,
 }
 
-impl Facts {
+impl HeapFacts {
     pub(super) fn new() -> Self {
         Self {
             bodies: MappedTable::new(),
@@ -98,8 +98,12 @@ impl Facts {
     }
 
     /// Returns the facts that are known in addition to the mappings.
-    pub(super) fn known<'tables>(&'tables self, sizes: &Sizes, own: &'tables [(u64, u64)]) -> Known<'tables> {
-        Known {
+    pub(super) fn known<'tables>(
+        &'tables self,
+        sizes: &Sizes,
+        own: &'tables [(u64, u64)],
+    ) -> ProcessFacts<'tables> {
+        ProcessFacts {
             ruby_pages: self.bodies.rows(),
             ruby_page_bytes: sizes.page,
             own,

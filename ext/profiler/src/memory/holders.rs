@@ -8,21 +8,21 @@ use magnus::{prelude::*, Error, RArray, RClass, Ruby, Value};
 use profiler_core::memory::census::RubyPage;
 use profiler_core::memory::holders::{shown, steps};
 use profiler_core::memory::index::Table;
-use profiler_core::memory::slots::Slot;
+use profiler_core::memory::slots::HeapSlot;
 use profiler_core::memory::why::Question;
 use profiler_core::memory::why_report::{Step, WhyReport};
 
-use super::facts::Facts;
+use super::facts::HeapFacts;
 use crate::naming;
 use crate::naming::turns::Pace;
 use crate::vm::heap::Sizes;
-use crate::vm::objects::{kind, Kind, Pinned};
+use crate::vm::objects::{kind, ObjectKind, Pinned};
 
 /// The bits of an object's first word that never change.
 const TYPE: u64 = 0x1f;
 
 /// The objects that a question is about. Stays on the machine's stack, for the sake of what it pins.
-pub(crate) struct Wanted {
+pub(crate) struct HeldObjects {
     /// The name of their class, or `*`.
     pub(super) name: String,
     classes: Vec<u64>,
@@ -32,7 +32,7 @@ pub(crate) struct Wanted {
     _pinned: Pinned,
 }
 
-impl Wanted {
+impl HeldObjects {
     /// Creates a question about the objects of these classes; of all if there are none.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Wanted {
 pub(super) fn objects(ruby: &Ruby, sizes: &Sizes, why: &WhyReport) -> Result<RArray, Error> {
     let paths: Vec<Vec<Step>> = shown(why).into_iter().map(steps).collect();
     let all = paths.iter().map(Vec::len).sum();
-    let mut facts = Facts::new();
+    let mut facts = HeapFacts::new();
     // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC. Nothing below allocates
     // an object before all that are still there are pinned, and listing the pages has swept everything.
     let (mut pinned, is_there) = unsafe {
@@ -112,14 +112,14 @@ fn is_there(pages: &[RubyPage], step: &Step) -> bool {
 /// Returns what Ruby code gets of an object that is pinned.
 fn visible(ruby: &Ruby, step: &Step) -> Result<RArray, Error> {
     let shown = ruby.ary_new();
-    if Slot::new(step.flags, step.class).is_some_and(|slot| slot.is_visible()) {
+    if HeapSlot::new(step.flags, step.class).is_some_and(|slot| slot.is_visible()) {
         // SAFETY: the object is pinned, and the VM shows it to Ruby code.
         shown.push(unsafe { Value::from_raw(step.address as _) })?;
         return Ok(shown);
     }
     shown.push(())?;
     // SAFETY: a `Ruby` proves that the GVL is held, and the object is pinned.
-    if matches!(unsafe { kind(step.address) }, Kind::Method | Kind::Iseq) {
+    if matches!(unsafe { kind(step.address) }, ObjectKind::Method | ObjectKind::Iseq) {
         // SAFETY: a `Ruby` proves that the GVL is held, and the object is pinned.
         let names = unsafe { naming::functions(ruby, &[step.address], Pace::AtOnce, std::process::id())? };
         if let Some(function) = names.into_iter().next().filter(|it| it.name != "(unknown)") {

@@ -10,7 +10,7 @@ use profiler_core::memory::pages::Memory;
 use profiler_core::memory::report::Kinds;
 use profiler_core::memory::smaps::Smaps;
 
-use super::facts::Facts;
+use super::facts::HeapFacts;
 use super::{allocator, jemalloc};
 use crate::sys::clock;
 use crate::sys::own_memory::{LiveMemory, OwnFile, OwnRegions};
@@ -23,7 +23,7 @@ use crate::vm::without_gvl::without_gvl;
 /// at the memory, in nanoseconds.
 pub(super) fn with_pages(
     ruby: &Ruby,
-    mut facts: Facts,
+    mut facts: HeapFacts,
     sizes: &Sizes,
     program: String,
 ) -> Result<(Ledger, u64), Error> {
@@ -71,7 +71,7 @@ pub(super) fn smaps() -> Result<Smaps, String> {
 }
 
 /// Returns the kinds of private memory while the process runs. `None` if the system refuses.
-fn live_kinds(facts: &Facts, sizes: &Sizes) -> Option<Kinds> {
+fn live_kinds(facts: &HeapFacts, sizes: &Sizes) -> Option<Kinds> {
     let pagemap = OwnFile::open(c"/proc/self/pagemap")?;
     let mut regions = OwnRegions::new()?;
     if !regions.read(&pagemap, sizes.fiber, |_, _| {}) {

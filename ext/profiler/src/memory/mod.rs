@@ -34,8 +34,8 @@ use profiler_core::memory::ledger::Ledger;
 use profiler_core::text::units::counted;
 
 use crate::vm;
-use facts::Facts;
-pub(crate) use holders::Wanted;
+use facts::HeapFacts;
+pub(crate) use holders::HeldObjects;
 use live::{new_ledger, with_pages};
 pub(crate) use owned_blocks::owned_blocks;
 pub(crate) use row::row;
@@ -48,7 +48,7 @@ pub(crate) use snapshot::Limits;
 /// Exceptions that other threads deliver during the call. `Profiler::Error` if the system refuses.
 pub(crate) fn ledger(ruby: &Ruby, program: String) -> Result<Ledger, Error> {
     let sizes = vm::heap::sizes(ruby)?;
-    let mut facts = Facts::new();
+    let mut facts = HeapFacts::new();
     // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
     unsafe { facts.list_pages(&sizes) };
     with_pages(ruby, facts, &sizes, program).map(|(ledger, _)| ledger)
@@ -65,10 +65,10 @@ pub(crate) fn ledger_with_owners(
     ruby: &Ruby,
     program: String,
     limits: Limits,
-    wanted: Option<&Wanted>,
+    wanted: Option<&HeldObjects>,
 ) -> Result<(Ledger, Option<RArray>), Error> {
     let sizes = vm::heap::sizes(ruby)?;
-    let found = snapshot::take(ruby, &sizes, limits, wanted.map(Wanted::question), false);
+    let found = snapshot::take(ruby, &sizes, limits, wanted.map(HeldObjects::question), false);
     let (found, smaps) = found.map_err(|why| why.exception(ruby))?;
     let mut ledger = new_ledger(ruby, program, &smaps);
     if let Some(sums) = &found.sums {

@@ -6,10 +6,10 @@ use magnus::{Error, Ruby};
 use profiler_core::memory::history::MemoryRow;
 use profiler_core::memory::index::Table;
 use profiler_core::memory::rows::ClassRow;
-use profiler_core::memory::slots::{type_name, Slot, INTERNAL};
+use profiler_core::memory::slots::{type_name, HeapSlot, INTERNAL};
 use profiler_core::rng;
 
-use super::facts::Facts;
+use super::facts::HeapFacts;
 use super::live::with_pages;
 use crate::naming;
 use crate::sys::clock;
@@ -32,7 +32,7 @@ pub(crate) fn row(ruby: &Ruby) -> Result<MemoryRow, Error> {
     let has_ractors = vm::process::has_ractors(ruby)?;
     // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC. It is pinned here.
     let mut pinned = unsafe { Pinned::with_capacity_for(CLASSES) };
-    let mut facts = Facts::new();
+    let mut facts = HeapFacts::new();
     // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
     unsafe { facts.list_pages(&sizes) };
     // Another Ractor could be changing what is read.
@@ -50,7 +50,7 @@ pub(crate) fn row(ruby: &Ruby) -> Result<MemoryRow, Error> {
 
 /// Returns the classes with the most bytes in slots, as estimated from slots at regular distances: key, objects
 /// and bytes. Called right after the pages were listed, in the same hold of the GVL.
-fn largest(facts: &Facts) -> Vec<(u64, u64, u64)> {
+fn largest(facts: &HeapFacts) -> Vec<(u64, u64, u64)> {
     let all: u64 = facts.pages.rows().iter().map(|page| (page.end - page.first) / page.slot.max(1)).sum();
     let distance = all.div_ceil(SLOTS).max(1);
     // A random place, so that no program falls into step with it.
@@ -64,7 +64,7 @@ fn largest(facts: &Facts) -> Vec<(u64, u64, u64)> {
             // SAFETY: this is a slot of a page that was listed in this hold of the GVL, and no other Ractor
             // runs. The first two words of every slot are flags and class, or those of a free one.
             let [flags, class] = unsafe { *(address as *const [u64; 2]) };
-            let Some(slot) = Slot::new(flags, class) else { continue };
+            let Some(slot) = HeapSlot::new(flags, class) else { continue };
             let sum = sums.entry(key_of(&slot)).or_default();
             *sum = (sum.0 + distance, sum.1 + distance * page.slot);
         }
@@ -77,7 +77,7 @@ fn largest(facts: &Facts) -> Vec<(u64, u64, u64)> {
 }
 
 /// Returns the class of a live object, or the number of its type.
-fn key_of(slot: &Slot) -> u64 {
+fn key_of(slot: &HeapSlot) -> u64 {
     if slot.class == 0 || !slot.is_named_by_class() {
         return slot.type_number();
     }
@@ -87,7 +87,7 @@ fn key_of(slot: &Slot) -> u64 {
 
 /// Returns the name of a key.
 fn name(key: u64) -> String {
-    if key < Slot::TYPES {
+    if key < HeapSlot::TYPES {
         return format!("{INTERNAL}{}", type_name(key));
     }
     // SAFETY: the GVL is held, and the class is pinned since it was found.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use magnus::{Error, Ruby};
 use profiler_core::memory::index::Table;
-use profiler_core::memory::report::{Kind, Report, DONE};
+use profiler_core::memory::report::{MemoryKind, Report, DONE};
 use profiler_core::memory::rows::MallocCount;
 use profiler_core::memory::sampled::OwnedBlock;
 use profiler_core::memory::smaps::{MappingSize, Smaps};
@@ -13,7 +13,7 @@ use profiler_core::memory::why::Question;
 use profiler_core::memory::why_report::WhyReport;
 
 use super::copy::SampledBlocks;
-use super::facts::Facts;
+use super::facts::HeapFacts;
 use super::live::smaps;
 use super::{allocator, copy, headroom, pause};
 use crate::naming;
@@ -41,7 +41,7 @@ pub(super) struct Finished {
     page: Page<Report>,
     why: Option<Page<WhyReport>>,
     blocks: Option<Page<SampledBlocks>>,
-    facts: Facts,
+    facts: HeapFacts,
     /// Keeps the classes alive and in place.
     _classes: Pinned,
     /// The kernel's sums at that instant.
@@ -76,7 +76,7 @@ impl Finished {
 
     /// Returns the bytes of malloc's arenas that could not be walked.
     pub(super) fn not_walked(&self) -> u64 {
-        self.report().kinds.get(Kind::Broken as usize).map_or(0, |sum| sum.bytes)
+        self.report().kinds.get(MemoryKind::Broken as usize).map_or(0, |sum| sum.bytes)
     }
 
     /// Returns the name of a class by the address that it had.
@@ -184,7 +184,7 @@ fn copy_once(ruby: &Ruby, sizes: &Sizes, purpose: Purpose<'_>) -> Result<Finishe
     let blocks = purpose.blocks.then(|| unsafe { Page::<SampledBlocks>::new() });
     let blocks = blocks.transpose().map_err(no_memory)?;
     let tcache_key = allocator::tcache_key();
-    let mut facts = Facts::new();
+    let mut facts = HeapFacts::new();
     // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
     let mut classes = unsafe { Pinned::with_capacity_for(CLASSES) };
     let mut listed = None;
@@ -254,7 +254,7 @@ struct Listed {
 /// The caller has the GVL, outside of a GC.
 fn list(
     sizes: &Sizes,
-    facts: &mut Facts,
+    facts: &mut HeapFacts,
     classes: &mut Pinned,
     purpose: &Purpose<'_>,
 ) -> Result<Option<Listed>, NoSnapshot> {

@@ -26,9 +26,9 @@ use profiler_core::profile::Function;
 use profiler_core::text::block_depth;
 use profiler_core::text::names::{brace, without_ids};
 
-use crate::naming::owners::Owner;
+use crate::naming::owners::MethodOwner;
 use crate::naming::turns::{Pace, Turns};
-use crate::vm::objects::{kind, references, Kind, Pinned, REFERENCES_KILL_BESIDE_RACTORS};
+use crate::vm::objects::{kind, references, ObjectKind, Pinned, REFERENCES_KILL_BESIDE_RACTORS};
 use crate::vm::process::has_ractors;
 use crate::vm::{frames, methods, modules};
 
@@ -177,7 +177,8 @@ unsafe fn lineage(block: u64, buffer: &mut Vec<u64>) -> Vec<u64> {
         unsafe { references(here, buffer) };
         // Code refers to its enclosing code and to the code inside it; the latter is deeper.
         // SAFETY: code that live code refers to is alive.
-        let around = buffer.iter().copied().filter(|it| unsafe { kind(*it) } == Kind::Iseq && *it != here);
+        let around =
+            buffer.iter().copied().filter(|it| unsafe { kind(*it) } == ObjectKind::Iseq && *it != here);
         let outer = around.map(|it| (label(it), it)).filter(|(depth, _)| *depth < own).max();
         match outer {
             Some(((blocks, _), outer)) if blocks > 0 => {
@@ -193,7 +194,7 @@ unsafe fn lineage(block: u64, buffer: &mut Vec<u64>) -> Vec<u64> {
 /// A method that a block became.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct DefinedMethod {
-    owner: Owner,
+    owner: MethodOwner,
     method: String,
 }
 
@@ -266,7 +267,7 @@ unsafe fn hosts(
         let module = modules.entry::<Value>(place as isize)?.as_raw();
         // SAFETY: no other code has the Array, and its elements are alive.
         unsafe {
-            let meta = (kind(module) == Kind::Class).then(|| modules::metaclass(module)).flatten();
+            let meta = (kind(module) == ObjectKind::Class).then(|| modules::metaclass(module)).flatten();
             for candidate in meta.into_iter().chain([module]) {
                 let mut any = false;
                 let wants = |block: u64| targets.contains(&block);
@@ -295,7 +296,7 @@ unsafe fn add_methods(
     let mut buffer = Vec::new();
     // SAFETY: the caller holds the GVL and keeps the objects in place; the list keeps its elements alive.
     unsafe {
-        let owner = Owner::of(host);
+        let owner = MethodOwner::of(host);
         for object in methods::list(ruby, Value::from_raw(host as _))?.into_iter() {
             let Some(entry) = methods::entry(object, &mut buffer) else { continue };
             let mut method = methods::method(entry, &mut buffer);

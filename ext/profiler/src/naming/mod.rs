@@ -18,14 +18,14 @@ use crate::naming::turns::{Pace, Turns};
 use crate::vm::frames::{describe, Description};
 use crate::vm::methods::{self, symbol_text};
 use crate::vm::modules::real_class;
-use crate::vm::objects::{kind, Kind};
+use crate::vm::objects::{kind, ObjectKind};
 
 mod blocks;
 mod owners;
 pub(crate) mod pending;
 pub(crate) mod turns;
 
-use owners::Owner;
+use owners::MethodOwner;
 
 /// Returns the functions of `handles`, which process `pid` recorded, in their order. Must not be called under
 /// the drain lock.
@@ -111,7 +111,7 @@ pub(crate) unsafe fn methods_of(
 /// The caller holds the GVL; the class is alive, and stays in place.
 pub(crate) unsafe fn name_of_class(class: u64) -> String {
     // SAFETY: the caller holds the GVL, and the class is alive and stays in place.
-    unsafe { Owner::of(real_class(class)).class_name }
+    unsafe { MethodOwner::of(real_class(class)).class_name }
 }
 
 /// Returns the name of a handle of a class; `None` for others.
@@ -120,7 +120,9 @@ pub(crate) unsafe fn name_of_class(class: u64) -> String {
 /// The caller holds the GVL; the handle is marked.
 unsafe fn class(handle: u64) -> Option<Function> {
     // SAFETY: the caller holds the GVL and passes a marked handle.
-    let name = unsafe { (kind(handle) == Kind::Class).then(|| Owner::of(real_class(handle)).class_name)? };
+    let name = unsafe {
+        (kind(handle) == ObjectKind::Class).then(|| MethodOwner::of(real_class(handle)).class_name)?
+    };
     Some(Function { name, ..synthetic(Synthetic::Unsampled) })
 }
 
@@ -137,7 +139,7 @@ fn function(description: Description) -> Function {
     let (name, class_name) = match description.owner {
         Some(owner) if !method_name.is_empty() => {
             // SAFETY: the GVL is held; a live method holds its owner, which is on the stack here.
-            let owner = unsafe { Owner::of(owner) };
+            let owner = unsafe { MethodOwner::of(owner) };
             (owner.qualify(&method_name), owner.class_name)
         }
         // Class bodies, the top level, and blocks outside of methods have Ruby's own label.
@@ -188,7 +190,7 @@ pub(crate) fn name_of(ruby: &Ruby, object: Value) -> Result<Option<String>, Erro
         return Ok(None);
     };
     // SAFETY: the GVL is held; `object` holds its entry, and a live method holds its owner.
-    let owner = unsafe { Owner::of(owner) };
+    let owner = unsafe { MethodOwner::of(owner) };
     let name = owner.qualify(without_ids(&name));
     // The `object` keeps all of this alive up to here.
     std::hint::black_box(object.as_raw());

@@ -3,14 +3,14 @@
 use profiler_core::text::names::without_addresses;
 
 use crate::vm::modules::{class_of, module_kind, ModuleKind};
-use crate::vm::objects::{kind, Kind};
+use crate::vm::objects::{kind, ObjectKind};
 
 /// The depth to which an owner without a name is named after the owner that it depends on.
 const DEEPEST: usize = 16;
 
 /// The owner of a method, as it is spelled.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Owner {
+pub(crate) struct MethodOwner {
     /// The name of the class: `Foo`, `#<singleton of Foo>`, `#<anonymous subclass of Foo>`.
     pub(crate) class_name: String,
     /// The class or module that the methods belong to: `Foo` for those of its singleton class too.
@@ -19,7 +19,7 @@ pub(crate) struct Owner {
     singleton: bool,
 }
 
-impl Owner {
+impl MethodOwner {
     /// Returns the spelling of a class or module.
     ///
     /// # Safety
@@ -81,7 +81,7 @@ unsafe fn spell_object(object: u64, depth: usize) -> String {
     // SAFETY: the caller holds the GVL, and the object is held by a module on the machine's stack.
     unsafe {
         match kind(object) {
-            Kind::Class | Kind::Module => spell(object, depth),
+            ObjectKind::Class | ObjectKind::Module => spell(object, depth),
             _ => format!("#<instance of {}>", spell(class_of(object), depth)),
         }
     }

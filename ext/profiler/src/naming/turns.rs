@@ -86,7 +86,7 @@ impl Turns {
     /// not kept alive.
     ///
     /// # Errors
-    /// `Profiler::Error` in a process that was forked meanwhile.
+    /// `Profiler::Error` in a child that was forked during the call.
     pub(crate) fn ensure_same_process(&self, ruby: &Ruby) -> Result<(), Error> {
         ensure_process(ruby, self.process)
     }
@@ -95,7 +95,7 @@ impl Turns {
 /// Checks that this is that process, after Ruby was called in the middle of its work.
 ///
 /// # Errors
-/// `Profiler::Error` in another process: it was forked meanwhile.
+/// `Profiler::Error` in a child that was forked during the call.
 pub(crate) fn ensure_process(ruby: &Ruby, process: u32) -> Result<(), Error> {
     if std::process::id() == process {
         return Ok(());

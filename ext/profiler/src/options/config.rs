@@ -33,7 +33,7 @@ const DEFAULT_DEPTH: i64 = 2_048;
 
 /// The threads that a session profiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Threads {
+pub(crate) enum ThreadChoice {
     /// All threads, including future ones.
     All,
     /// The thread that starts the session.
@@ -93,7 +93,7 @@ pub(crate) struct Config {
     /// The sampling window of objects; 0 objects for a session of time only.
     pub(crate) every: Window,
     pub(crate) depth: usize,
-    pub(crate) threads: Threads,
+    pub(crate) threads: ThreadChoice,
     /// The place where garbage collection is shown, if not under its cause.
     pub(crate) gc: Option<Place>,
     /// The directories at which paths are cut off; `None` if paths stay as they are.
@@ -209,8 +209,8 @@ fn interval_ns(ruby: &Ruby, interval: Option<Value>, frequency: Option<Value>) -
     })
 }
 
-fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
-    let Some(value) = value else { return Ok(Threads::All) };
+fn threads(ruby: &Ruby, value: Option<Value>) -> Result<ThreadChoice, Error> {
+    let Some(value) = value else { return Ok(ThreadChoice::All) };
     let wrong = || {
         let mut pieces = vec![Piece::text(" is not a choice (allowed: ")];
         pieces.extend(Piece::choices(&["all", "current"]));
@@ -219,8 +219,8 @@ fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
     };
     if let Some(name) = Symbol::from_value(value) {
         return match name.name().as_deref() {
-            Ok("all") => Ok(Threads::All),
-            Ok("current") => Ok(Threads::Current),
+            Ok("all") => Ok(ThreadChoice::All),
+            Ok("current") => Ok(ThreadChoice::Current),
             _ => Err(wrong()),
         };
     }
@@ -228,7 +228,7 @@ fn threads(ruby: &Ruby, value: Option<Value>) -> Result<Threads, Error> {
         Some(array) => array.into_iter().map(vm::threads::identity).collect(),
         None => vm::threads::identity(value).map(|thread| vec![thread]),
     };
-    these.filter(|these| !these.is_empty()).map(Threads::These).ok_or_else(wrong)
+    these.filter(|these| !these.is_empty()).map(ThreadChoice::These).ok_or_else(wrong)
 }
 
 fn gc(ruby: &Ruby, place: Option<Value>, ignored: Option<Value>) -> Result<Option<Place>, Error> {

@@ -9,5 +9,5 @@ mod numbers;
 mod trim_path;
 pub(crate) mod wall;
 
-pub(crate) use config::{gc_place, Bounds, Config, Threads};
+pub(crate) use config::{gc_place, Bounds, Config, ThreadChoice};
 pub(crate) use mode::modes;

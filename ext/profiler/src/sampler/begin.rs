@@ -17,7 +17,7 @@ use crate::before_3_3;
 use crate::capture::{allocation, gc, handler, wait};
 use crate::engine::perf;
 use crate::labels::Counted;
-use crate::options::{Bounds, Config, Threads};
+use crate::options::{Bounds, Config, ThreadChoice};
 use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
@@ -33,7 +33,7 @@ use crate::shared::CAPTURE;
 use crate::sys::native_thread;
 use crate::sys::{clock, sigprof};
 use crate::threads::{self, Registry};
-use crate::vm::threads::{Names, RubyThread};
+use crate::vm::threads::{NameChoice, RubyThread};
 use crate::{labels, vm};
 use profiler_core::ticking::engine::Engine;
 
@@ -43,7 +43,7 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
     // Exceptions are created only after the lock is released, as creating one runs Ruby.
     let ready = {
         let mut sampler = enter();
-        sampler.make_way(config, hub);
+        sampler.end_idle_sessions(config, hub);
         sampler.check_startable(hub, config, bounds).map(|()| sampler.starting += 1)
     };
     ready?;
@@ -78,13 +78,13 @@ pub(crate) fn start(ruby: &Ruby, config: &Config, bounds: Bounds) -> Result<Sess
 }
 
 /// Returns the threads that a session has to register. None of them has ended yet.
-fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, magnus::Error> {
+fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::LiveThreads, magnus::Error> {
     /// The largest number of requests for the list: it is requested again if more threads end meanwhile than
     /// `recent_exits` keeps.
     const TRIES: usize = 10;
     // A thread that the session does not profile may be blamed for a wait for the GVL.
-    if matches!(config.threads, Threads::Current) && !config.spec.measures.wall {
-        return vm::threads::only_current(ruby, Names::Omitted);
+    if matches!(config.threads, ThreadChoice::Current) && !config.spec.measures.wall {
+        return vm::threads::only_current(ruby, NameChoice::Omitted);
     }
     for last in (0..TRIES).rev() {
         let (next_id, exits) = (threads::next_id(), threads::recent_exits::count());
@@ -99,13 +99,13 @@ fn threads_for(ruby: &Ruby, config: &Config) -> Result<vm::threads::Threads, mag
         thread_hooks::retire_all_but(&alive, next_id);
         return Ok(found);
     }
-    vm::threads::only_current(ruby, Names::Omitted)
+    vm::threads::only_current(ruby, NameChoice::Omitted)
 }
 
 /// Adds the calling thread to those that a session with a scope profiles.
 pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error> {
     let Some(hub) = CAPTURE.hub() else { return Ok(()) };
-    let me = vm::threads::current(ruby, Names::Omitted)?;
+    let me = vm::threads::current(ruby, NameChoice::Omitted)?;
     labels::adopt_inherited(ruby)?;
     let mut sampler = enter();
     let Some(now) = register_thread(hub, &me) else { return Ok(()) };
@@ -154,9 +154,9 @@ fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<Header> {
 fn own_signal(config: &Config) -> Result<(), Refusal> {
     match sigprof::owner() {
         _ if !config.spec.measures.timed() => {}
-        sigprof::Owner::Us => {}
-        sigprof::Owner::Nobody => sigprof::install(handler::on_sigprof),
-        sigprof::Owner::Foreign => return Err(Refusal::HandlerTaken),
+        sigprof::SignalOwner::Us => {}
+        sigprof::SignalOwner::Nobody => sigprof::install(handler::on_sigprof),
+        sigprof::SignalOwner::Foreign => return Err(Refusal::HandlerTaken),
     }
     Ok(())
 }
@@ -173,9 +173,9 @@ impl Profiled {
     /// that other threads may wait for.
     fn among(all: &[RubyThread], hub: &Hub, config: &Config) -> Result<Self, Refusal> {
         let selected = |it: &RubyThread| match &config.threads {
-            Threads::All => true,
-            Threads::Current => it.current,
-            Threads::These(objects) => objects.contains(&it.object),
+            ThreadChoice::All => true,
+            ThreadChoice::Current => it.current,
+            ThreadChoice::These(objects) => objects.contains(&it.object),
         };
         let mut found = Vec::new();
         for thread in all.iter().filter(|it| config.spec.measures.wall || selected(it)) {
@@ -188,7 +188,7 @@ impl Profiled {
         }
         Ok(match config.threads {
             // These include the threads that started while Ruby listed its threads.
-            Threads::All => Self { threads: None, readings: thread_readings() },
+            ThreadChoice::All => Self { threads: None, readings: thread_readings() },
             _ => Self { threads: Some(found.iter().map(|it| it.thread).collect()), readings: found },
         })
     }

@@ -26,19 +26,19 @@ pub(crate) enum CpuWaits {
     Asked,
     /// Readings at the start of the present part of the session. The kernel counts since the threads and the
     /// cgroup began.
-    Since(Readings),
+    Since(WaitReadings),
 }
 
 /// Readings of the run delays and the throttling, for [`CpuWaits::Since`].
 #[derive(Clone, Debug)]
-pub(crate) struct Readings {
+pub(crate) struct WaitReadings {
     /// The run delay of each native thread in nanoseconds; `None` if one could not be read, or there are too
     /// many.
     delays: Option<Vec<(i32, u64)>>,
     throttled_ns: Option<u64>,
 }
 
-impl Readings {
+impl WaitReadings {
     pub(super) fn now() -> Self {
         Self { delays: run_delays(), throttled_ns: throttled_ns() }
     }
@@ -61,7 +61,7 @@ impl CpuWaits {
     pub(super) fn rotate(&self) -> ((u64, u64), Self) {
         match self {
             Self::Since(then) => {
-                let now = Readings::now();
+                let now = WaitReadings::now();
                 (now.since(then), Self::Since(now))
             }
             other => ((0, 0), other.clone()),
@@ -72,7 +72,7 @@ impl CpuWaits {
     pub(super) fn of_child(&self) -> Self {
         match self {
             Self::NotAsked => Self::NotAsked,
-            _ => Self::Since(Readings { delays: Some(Vec::new()), throttled_ns: None }),
+            _ => Self::Since(WaitReadings { delays: Some(Vec::new()), throttled_ns: None }),
         }
     }
 }

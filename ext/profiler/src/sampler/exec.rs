@@ -58,7 +58,7 @@ pub(crate) fn disarm_for_exec(ruby: &Ruby) -> Result<(), Error> {
     engine::halt(true);
     stop_ticks();
     round::wait_for_end();
-    if sigprof::owner() == sigprof::Owner::Us {
+    if sigprof::owner() == sigprof::SignalOwner::Us {
         while sigprof::take_pending() {}
     }
     Ok(())
@@ -68,7 +68,7 @@ pub(crate) fn disarm_for_exec(ruby: &Ruby) -> Result<(), Error> {
 /// may wait for all Ractors to stop, as a GC does. So this waits for the lock without the Ractor's own GVL.
 ///
 /// # Errors
-/// The exception that arrived from outside meanwhile.
+/// The exception that arrived from outside during the call.
 pub(crate) fn give_up_elsewhere(ruby: &Ruby, why: &'static str) -> Result<(), Error> {
     vm::gvl::release(ruby, || {
         give_up(why);

@@ -46,5 +46,5 @@ pub(crate) use slices::{begin_slice, end_unless_sliced};
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;
 pub(crate) use tables::forget_code;
-pub(crate) use take::{take, Facts};
+pub(crate) use take::{take, SessionFacts};
 pub(crate) use totals::{sessions, totals, Totals};

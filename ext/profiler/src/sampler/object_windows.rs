@@ -25,7 +25,7 @@ pub(crate) struct ObjectWindows {
 impl ObjectWindows {
     /// Returns the windows of a session that begins at `now_ns`. None is open.
     pub(super) fn begin(hub: &Hub, session: SessionId, now_ns: u64) -> Self {
-        hub.rest_objects(session, &Registry, true);
+        hub.set_objects_paused(session, &Registry, true);
         Self::noted_from(now_ns)
     }
 

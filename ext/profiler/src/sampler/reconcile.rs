@@ -92,7 +92,7 @@ impl Sampler {
     pub(super) fn apply_object_demand(&self) {
         let sampling = || self.ticks.iter().filter(|it| it.samples_objects());
         let active = || sampling().filter(|it| !it.paused);
-        allocation::apply(allocation::Demand {
+        allocation::apply(allocation::ObjectDemand {
             every: active().map(|it| it.every).reduce(|one, other| one.finest(other, LARGEST_SLOT)),
             timed: active().any(|it| it.timeline),
             heap: sampling().any(|it| it.measures.heap),
@@ -104,7 +104,7 @@ impl Sampler {
     pub(super) fn apply_memory_demand(&self) {
         let sampling = || self.ticks.iter().filter(|it| it.measures.native);
         let rates = sampling().filter(|it| !it.paused).map(|it| it.every.size());
-        malloc::redirected::apply(malloc::redirected::Demand {
+        malloc::redirected::apply(malloc::redirected::MallocDemand {
             every_bytes: rates.min().unwrap_or(0),
             tracks: sampling().next().is_some(),
         });
@@ -159,7 +159,7 @@ fn read_first_cpu_waits() {
     if !try_lock().is_some_and(|sampler| sampler.ticks.iter().any(asks)) {
         return;
     }
-    let now = cpu_waits::Readings::now(); // without the lock, which a thread with the GVL may wait for
+    let now = cpu_waits::WaitReadings::now(); // without the lock, which a thread with the GVL may wait for
     if let Some(mut sampler) = try_lock() {
         for ticks in sampler.ticks.iter_mut().filter(|it| asks(it)) {
             ticks.cpu_waits = CpuWaits::Since(now.clone());
@@ -182,7 +182,7 @@ pub(crate) fn give_up(why: &'static str) {
 /// Gives up these sessions if SIGPROF has another handler. The lock makes the check reliable: a session that
 /// begins meanwhile installs our handler under it.
 fn give_up_if_taken() {
-    let is_ours = || sigprof::owner() == sigprof::Owner::Us;
+    let is_ours = || sigprof::owner() == sigprof::SignalOwner::Us;
     if is_ours() {
         return;
     }

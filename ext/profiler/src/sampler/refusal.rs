@@ -26,7 +26,7 @@ pub(crate) enum Refusal {
 pub(crate) enum NotStarted {
     /// The session cannot start.
     Refused(Refusal),
-    /// Ruby raised meanwhile, or delivered an exception.
+    /// Ruby raised or delivered an exception while the session started.
     Raised(magnus::Error),
 }
 

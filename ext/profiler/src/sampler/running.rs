@@ -23,7 +23,7 @@ use crate::sys::clock;
 use crate::threads::{self, Registry, ThreadState};
 use crate::vm;
 use crate::vm::jobs::Job;
-use crate::vm::threads::{Names, RubyThread};
+use crate::vm::threads::{NameChoice, RubyThread};
 
 impl TickRequest {
     /// Records the stack of each thread that still waits, or only of those inside `scope`. Otherwise a wait
@@ -159,7 +159,7 @@ pub(crate) fn sample_objects(session: SessionId, open: bool) {
     windows.set_open(open, clock::monotonic_ns());
     // Objects up to here still belong to the previous window, of this session or of others.
     allocation::flush();
-    hub.rest_objects(session, &Registry, !open);
+    hub.set_objects_paused(session, &Registry, !open);
     sampler.apply_object_demand();
 }
 
@@ -250,16 +250,19 @@ pub(crate) fn hold_collector(hold: bool) {
 }
 
 /// Returns the threads that a session's result may name, as Ruby lists them with their names.
-pub(crate) fn result_threads(ruby: &Ruby, session: SessionId) -> Result<vm::threads::Threads, magnus::Error> {
+pub(crate) fn result_threads(
+    ruby: &Ruby,
+    session: SessionId,
+) -> Result<vm::threads::LiveThreads, magnus::Error> {
     let own = threads::current_native_cached().map(|state| state.id());
     let is_own = |id: &ThreadId| Some(*id) == own;
     let names_only_caller = |it: &mut TickRequest| {
         !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own))
     };
     if enter().ticks(session).is_some_and(names_only_caller) {
-        return vm::threads::only_current(ruby, Names::Included);
+        return vm::threads::only_current(ruby, NameChoice::Included);
     }
-    vm::threads::list(ruby, Names::Included)
+    vm::threads::list(ruby, NameChoice::Included)
 }
 
 /// Returns the live threads, with their clocks and labels.

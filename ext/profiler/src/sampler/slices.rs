@@ -130,7 +130,7 @@ impl Sampler {
     }
 
     /// Ends sessions that wait for slices, if one with another engine is about to start.
-    pub(super) fn make_way(&mut self, config: &Config, hub: &Hub) {
+    pub(super) fn end_idle_sessions(&mut self, config: &Config, hub: &Hub) {
         if config.spec.measures.timed() && config.engine != self.engine {
             let waiting = self.ticks.iter().filter(|it| it.is_sliced && !self.has_slices(it.id));
             let waiting: Vec<SessionId> = waiting.map(|it| it.id).collect();

@@ -39,7 +39,7 @@ pub(super) fn renew(hub: &Hub, needed: usize) {
     if hub.is_outgrown(needed) {
         // Sums of allocations name frames that the tables kept alive.
         allocation::send_sums();
-        hub.turn_over();
+        hub.freeze_generation();
     }
     labels::renew(hub);
 }
@@ -50,12 +50,12 @@ pub(super) fn renew(hub: &Hub, needed: usize) {
 /// # Errors
 /// Exceptions that other threads deliver during the call. The names are requested again later.
 pub(crate) fn forget_code(ruby: &Ruby) -> Result<(), Error> {
-    let Some(hub) = CAPTURE.hub().filter(|it| it.can_turn_over()) else { return Ok(()) };
+    let Some(hub) = CAPTURE.hub().filter(|it| it.can_freeze_generation()) else { return Ok(()) };
     // Otherwise the places of objects that are already freed would be carried over, with their code.
     enter().ticks.iter_mut().for_each(|it| it.record_live_objects(hub, None));
     while hub.drain_batch(&Registry) {} // records in the ring would come into the new tables
     FORGETTING.store(true, Ordering::Relaxed);
-    hub.turn_over();
+    hub.freeze_generation();
     labels::renew(hub);
     let named = pending::name_all(ruby, hub);
     FORGETTING.store(false, Ordering::Relaxed);

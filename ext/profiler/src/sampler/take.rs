@@ -36,7 +36,7 @@ pub(crate) fn take(
     how: Take,
     pace: Pace,
     owned: Option<Vec<LiveObject>>,
-) -> Option<(Unresolved, Facts)> {
+) -> Option<(Unresolved, SessionFacts)> {
     let hub = CAPTURE.hub()?;
     let (taken, facts) = take_sums(hub, session, named, how, owned)?;
     let copied = match pace {
@@ -53,7 +53,7 @@ fn take_sums(
     named: &[RubyThread],
     how: Take,
     owned: Option<Vec<LiveObject>>,
-) -> Option<(Taken, Facts)> {
+) -> Option<(Taken, SessionFacts)> {
     let mut sampler = enter();
     let (engine, governor) = (sampler.engine, sampler.governor);
     if how == Take::Close {
@@ -75,8 +75,10 @@ fn take_sums(
     let taken = hub.take(session, &Registry, &lives, how, clock::monotonic_ns());
     let facts = match how {
         Take::Close if is_slice => {
-            let (of, facts) =
-                (ticks.id, Facts::new(ticks, collection, &ProcessReadings::now(hub), engine, cpu_waits));
+            let (of, facts) = (
+                ticks.id,
+                SessionFacts::new(ticks, collection, &ProcessReadings::now(hub), engine, cpu_waits),
+            );
             sampler.remove_collection(session);
             sampler.end_with_slices(of, hub);
             facts
@@ -84,12 +86,12 @@ fn take_sums(
         Take::Close => {
             let (ticks, collection) = sampler.remove(session)?;
             sampler.reconcile();
-            Facts::new(&ticks, &collection, &ProcessReadings::now(hub), engine, cpu_waits)
+            SessionFacts::new(&ticks, &collection, &ProcessReadings::now(hub), engine, cpu_waits)
         }
-        Take::Snapshot => Facts::new(ticks, collection, &ProcessReadings::now(hub), engine, cpu_waits),
+        Take::Snapshot => SessionFacts::new(ticks, collection, &ProcessReadings::now(hub), engine, cpu_waits),
         Take::Rotate => {
             let end = ProcessReadings::now(hub);
-            let facts = Facts::new(ticks, collection, &end, engine, cpu_waits);
+            let facts = SessionFacts::new(ticks, collection, &end, engine, cpu_waits);
             collection.rotate(&end, ticks.ticks_each_ns(&governor));
             ticks.rotate(&end, next_cpu_waits);
             facts
@@ -100,7 +102,7 @@ fn take_sums(
 
 /// The facts of a session for the header of its profile.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct SessionFacts {
     pub(crate) start: ProcessReadings,
     /// The overhead until the result was taken: resolving names in Ruby allocates objects and takes time.
     pub(crate) cost: Stats,
@@ -120,7 +122,7 @@ pub(crate) struct Facts {
     pub(crate) object_windows: Option<(u64, u64)>,
 }
 
-impl Facts {
+impl SessionFacts {
     /// Collects the facts at `end`. `cpu_waits` are the run delay of the threads and the throttling of the
     /// cgroup, in nanoseconds.
     fn new(

@@ -120,7 +120,7 @@ fn keep_ruby_name() {
     }
     // SAFETY: the hook is called with the GVL.
     let ruby = unsafe { Ruby::get_unchecked() };
-    let named = vm::threads::current(&ruby, vm::threads::Names::Included);
+    let named = vm::threads::current(&ruby, vm::threads::NameChoice::Included);
     if let (Ok(Some(name)), Some(state)) = (named.map(|it| it.name), threads::find_native()) {
         threads::info(state, Some(name));
     }

@@ -12,7 +12,7 @@ use ::core::time::Duration;
 use ::std::io;
 use ::std::os::fd::{AsRawFd, RawFd};
 
-/// The number of a free [`Slot`], and of one that is being filled.
+/// The number of a free [`DescriptorSlot`], and of one that is being filled.
 const FREE: RawFd = -1;
 const CLAIMED: RawFd = -2;
 
@@ -147,13 +147,13 @@ fn identity(number: RawFd) -> Option<(u64, u64)> {
 
 /// A place for a descriptor, without a lock: a forked child reads what the parent's threads wrote.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct DescriptorSlot {
     number: AtomicI32,
     device: AtomicU64,
     inode: AtomicU64,
 }
 
-impl Slot {
+impl DescriptorSlot {
     pub(crate) const fn new() -> Self {
         Self { number: AtomicI32::new(FREE), device: AtomicU64::new(0), inode: AtomicU64::new(0) }
     }

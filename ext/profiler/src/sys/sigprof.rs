@@ -21,7 +21,7 @@ pub(crate) type Handler =
 
 /// The owner of the handler in the process's table of signal handlers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum SignalOwner {
     /// The default action, or the signal is ignored.
     Nobody,
     /// The profiler's handler.
@@ -35,11 +35,11 @@ pub(crate) enum Owner {
 static INSTALLED: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the present owner of SIGPROF.
-pub(crate) fn owner() -> Owner {
+pub(crate) fn owner() -> SignalOwner {
     match current() {
-        ::libc::SIG_DFL | ::libc::SIG_IGN => Owner::Nobody,
-        handler if handler == INSTALLED.load(Ordering::Relaxed) => Owner::Us,
-        _ => Owner::Foreign,
+        ::libc::SIG_DFL | ::libc::SIG_IGN => SignalOwner::Nobody,
+        handler if handler == INSTALLED.load(Ordering::Relaxed) => SignalOwner::Us,
+        _ => SignalOwner::Foreign,
     }
 }
 

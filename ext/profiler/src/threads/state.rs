@@ -63,7 +63,7 @@ pub(crate) struct ThreadState {
     /// How often the thread was seen while no hook reported threads.
     pub(super) sightings: AtomicU32,
     pub(super) name: KeptName,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: Measurements,
     pub(crate) timer: Timer,
     pub(crate) perf: PerfCounter,
     /// The time in the kernel, which the perf counter skips.
@@ -85,7 +85,7 @@ pub(crate) struct ThreadState {
 
 /// The measurements of a thread that sessions want, and how often.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct Measurements {
     /// The finest interval in nanoseconds that a session wants; 0 if none profiles the thread.
     pub(crate) interval_ns: AtomicU64,
     /// Whether no session profiles the thread, and it ticks only for threads that wait for it.
@@ -158,7 +158,7 @@ impl Labelled {
     }
 }
 
-impl Wanted {
+impl Measurements {
     const fn new() -> Self {
         Self {
             interval_ns: AtomicU64::new(0),
@@ -263,7 +263,7 @@ impl ThreadState {
             ended_ns: AtomicU64::new(0),
             sightings: AtomicU32::new(0),
             name: KeptName::new(),
-            wanted: Wanted::new(),
+            wanted: Measurements::new(),
             timer: Timer::new(),
             perf: PerfCounter::new(),
             kernel_time: KernelTime::new(),

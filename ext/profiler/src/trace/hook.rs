@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use profiler_core::record::WallTimes;
 use profiler_core::trace::{End, FunctionKey, OpenCall};
 
-use super::tracer::{Ended, Sums, Tracer};
+use super::tracer::{Ended, TraceSums, Tracer};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads;
@@ -17,7 +17,7 @@ use crate::vm::{frames, modules, process, state};
 pub(super) const CHECK_EVERY: u64 = 256;
 /// The number of events of which one is measured, as a clock is a good part of what the hook costs.
 const MEASURE_EVERY: u64 = 16;
-/// The longest time of the hook that counts, ns. If it takes longer, its thread lost the CPU meanwhile.
+/// The longest time of the hook that counts, ns. If it takes longer, its thread lost the CPU in between.
 pub(super) const LONGEST_NS: u64 = 10_000;
 
 /// Adds an event to the sums of the trace.
@@ -36,7 +36,8 @@ pub(super) unsafe fn call(tracer: *const c_void, event: MethodEvent, tracepoint:
     let tracer = unsafe { &*tracer.cast::<Tracer>() };
     let goes_on = if event == MethodEvent::Other {
         // With `inside`, its hook sees these calls, too.
-        let other = |sums: &mut Sums| if sums.inside.is_some() { sums.ended_ns == 0 } else { pass(sums) };
+        let other =
+            |sums: &mut TraceSums| if sums.inside.is_some() { sums.ended_ns == 0 } else { pass(sums) };
         // SAFETY: the GVL is held, and `pass` calls nothing that releases it or allocates.
         unsafe { tracer.with(other) }
     } else {
@@ -53,7 +54,7 @@ pub(super) unsafe fn call(tracer: *const c_void, event: MethodEvent, tracepoint:
 }
 
 /// Returns false if the trace is over.
-fn add(sums: &mut Sums, event: MethodEvent, (fiber, tracepoint): (u64, u64), now_ns: u64) -> bool {
+fn add(sums: &mut TraceSums, event: MethodEvent, (fiber, tracepoint): (u64, u64), now_ns: u64) -> bool {
     if sums.ended_ns != 0 {
         return false;
     }
@@ -91,7 +92,7 @@ fn add(sums: &mut Sums, event: MethodEvent, (fiber, tracepoint): (u64, u64), now
 }
 
 /// Counts a call or return of code that is not traced. Returns false if the trace is over.
-pub(super) fn pass(sums: &mut Sums) -> bool {
+pub(super) fn pass(sums: &mut TraceSums) -> bool {
     if sums.ended_ns != 0 {
         return false;
     }
@@ -107,14 +108,14 @@ pub(super) fn pass(sums: &mut Sums) -> bool {
 }
 
 /// Ends the trace if it takes too much.
-pub(super) fn end_if_too_much(sums: &mut Sums) {
+pub(super) fn end_if_too_much(sums: &mut TraceSums) {
     if sums.exceeds_overhead() {
         sums.ended = Some(Ended::Overhead);
         finish(sums, clock::monotonic_ns());
     }
 }
 
-fn finish(sums: &mut Sums, now_ns: u64) {
+fn finish(sums: &mut TraceSums, now_ns: u64) {
     sums.ended_ns = now_ns;
     for tracepoint in [sums.on_raise, sums.on_calls] {
         if tracepoint != 0 {
@@ -125,7 +126,7 @@ fn finish(sums: &mut Sums, now_ns: u64) {
 }
 
 /// Lets the newest call of a fiber begin now: what came before was the log's. The GVL is held.
-pub(crate) fn restart(sums: &mut Sums, fiber: u64) {
+pub(crate) fn restart(sums: &mut TraceSums, fiber: u64) {
     if let Some(call) = sums.open.newest(fiber) {
         call.began_ns = clock::monotonic_ns();
         call.walls = walls(call.began_ns);
@@ -134,7 +135,7 @@ pub(crate) fn restart(sums: &mut Sums, fiber: u64) {
 
 /// Ends the logging of a call: adds the CPU time that it took, and ends the trace if it takes too much, or if
 /// that was the last call to log. Returns false if the trace is over. The GVL is held.
-pub(crate) fn logged(sums: &mut Sums, fiber: u64, took_ns: u64, is_last: bool) -> bool {
+pub(crate) fn logged(sums: &mut TraceSums, fiber: u64, took_ns: u64, is_last: bool) -> bool {
     sums.took(took_ns);
     if let Some(finished) = &mut sums.finished {
         finished.log(fiber);
@@ -152,7 +153,7 @@ pub(crate) fn logged(sums: &mut Sums, fiber: u64, took_ns: u64, is_last: bool) -
     sums.ended_ns == 0
 }
 
-fn enter(sums: &mut Sums, fiber: u64, tracepoint: u64, now_ns: u64) {
+fn enter(sums: &mut TraceSums, fiber: u64, tracepoint: u64, now_ns: u64) {
     sums.calls += 1;
     if let Some(inside) = &mut sums.inside {
         if let Some(stack) = inside.of(fiber) {
@@ -185,7 +186,7 @@ fn enter(sums: &mut Sums, fiber: u64, tracepoint: u64, now_ns: u64) {
     }
 }
 
-fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
+fn leave(sums: &mut TraceSums, fiber: u64, now_ns: u64, object: u64) {
     if ends_again(sums, fiber) {
         return;
     }
@@ -214,7 +215,7 @@ fn leave(sums: &mut Sums, fiber: u64, now_ns: u64, object: u64) {
 }
 
 /// Ends a call in what runs inside, if that is counted. Returns the time that its hooks have taken in the call, ns.
-fn leave_inside(sums: &mut Sums, fiber: u64, call: &OpenCall, now_ns: u64) -> u64 {
+fn leave_inside(sums: &mut TraceSums, fiber: u64, call: &OpenCall, now_ns: u64) -> u64 {
     let Some(inside) = &mut sums.inside else { return 0 };
     if let Some(stack) = inside.of(fiber) {
         inside.advance(stack, now_ns);
@@ -230,7 +231,7 @@ fn leave_inside(sums: &mut Sums, fiber: u64, call: &OpenCall, now_ns: u64) -> u6
 /// Returns whether the VM has reported this end before. If another thread's exception interrupts the log's
 /// hook at the end of a call, the VM reports that end again. If the call was already logged, the repetition
 /// can be recognized only if no outer traced call is open on the fiber.
-fn ends_again(sums: &mut Sums, fiber: u64) -> bool {
+fn ends_again(sums: &mut TraceSums, fiber: u64) -> bool {
     let Some(call) = sums.finished.as_mut().and_then(|finished| finished.take(fiber)) else {
         return false;
     };
@@ -240,7 +241,7 @@ fn ends_again(sums: &mut Sums, fiber: u64) -> bool {
 /// Returns how a call ended. The VM reports nil both for a call that raised and for one that returned nil.
 /// Only the latter ends at the line of a `return` or `end`. In a method of one line, an exception that was
 /// raised and not rescued decides.
-fn end_of(sums: &Sums, call: &OpenCall, object: u64) -> End {
+fn end_of(sums: &TraceSums, call: &OpenCall, object: u64) -> End {
     if sums.is_c_function && call.raised == 0 {
         // SAFETY: the GVL is held, and an object that is being returned is live.
         return End::Returned(unsafe { modules::class_of(object) });

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use profiler_core::trace::{Activation, FunctionKey};
 
 use super::hook::{end_if_too_much, pass, top_frame, CHECK_EVERY, LONGEST_NS};
-use super::tracer::{Sums, Tracer};
+use super::tracer::{TraceSums, Tracer};
 use crate::sys::clock;
 use crate::vm::tracepoints::{self, CallEvent, Callee};
 use crate::vm::{process, state};
@@ -44,7 +44,7 @@ pub(super) unsafe fn call(tracer: *const c_void, event: CallEvent, tracepoint: u
 }
 
 /// Returns false if the trace is over.
-fn add(sums: &mut Sums, event: CallEvent, fiber: u64, now_ns: u64) -> bool {
+fn add(sums: &mut TraceSums, event: CallEvent, fiber: u64, now_ns: u64) -> bool {
     let Some(inside) = sums.inside.as_mut().filter(|_| sums.ended_ns == 0) else { return false };
     let Some(stack) = inside.of(fiber) else { return pass(sums) };
     inside.advance(stack, now_ns);

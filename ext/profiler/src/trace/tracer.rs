@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use profiler_core::trace::{Durations, FinishedCalls, OpenCalls, ShadowStacks, Tally};
+use profiler_core::trace::{CallSums, Durations, FinishedCalls, OpenCalls, ShadowStacks};
 
 use crate::sys::clock;
 
@@ -27,7 +27,7 @@ pub(crate) struct Limits {
     /// The share of one core that the hooks of the group may take.
     pub(crate) overhead: f64,
     /// The traces that share that limit.
-    pub(crate) group: Group,
+    pub(crate) group: TraceGroup,
 }
 
 /// The time from which on the overhead is judged, ns.
@@ -41,14 +41,14 @@ const OPEN_IN_GROUP: usize = 1 << 10;
 
 /// Traces that share one limit for their overhead.
 #[derive(Clone, Debug)]
-pub(crate) struct Group {
+pub(crate) struct TraceGroup {
     /// The number of traces.
     pub(crate) size: usize,
     /// The time that the hooks of all of them have taken, ns.
     own_ns: Arc<AtomicU64>,
 }
 
-impl Group {
+impl TraceGroup {
     /// Creates a group of so many traces.
     pub(crate) fn new(size: usize) -> Self {
         Self { size, own_ns: Arc::default() }
@@ -62,20 +62,20 @@ impl Group {
         }
     }
 
-    fn tally(&self) -> Tally {
+    fn tally(&self) -> CallSums {
         if self.size > 1 {
-            Tally::of(Durations::exact_up_to(EXACT_IN_GROUP))
+            CallSums::of(Durations::exact_up_to(EXACT_IN_GROUP))
         } else {
-            Tally::default()
+            CallSums::default()
         }
     }
 }
 
 /// The sums of a trace, which the hook updates.
 #[derive(Debug)]
-pub(crate) struct Sums {
+pub(crate) struct TraceSums {
     pub(crate) open: OpenCalls,
-    pub(crate) tally: Tally,
+    pub(crate) tally: CallSums,
     /// The newest calls, if somebody logs them.
     pub(crate) finished: Option<FinishedCalls>,
     /// What runs inside of the calls, if that is counted.
@@ -110,7 +110,7 @@ pub(crate) struct Sums {
     pub(crate) on_calls: u64,
 }
 
-impl Sums {
+impl TraceSums {
     /// Adds time that a hook has taken.
     pub(crate) fn took(&mut self, ns: u64) {
         self.own_ns += ns;
@@ -123,7 +123,7 @@ impl Sums {
     pub(crate) fn exceeds_overhead(&self) -> bool {
         let elapsed_ns = clock::monotonic_ns().saturating_sub(self.began_ns);
         let limit_ns = self.limits.overhead * elapsed_ns as f64;
-        let Group { size, own_ns } = &self.limits.group;
+        let TraceGroup { size, own_ns } = &self.limits.group;
         self.limits.overhead < 1.0
             && elapsed_ns >= JUDGED_FROM_NS
             && own_ns.load(Ordering::Relaxed) as f64 > limit_ns
@@ -134,7 +134,7 @@ impl Sums {
 /// A trace of one method. It is never freed, because the VM can call the hook as long as the TracePoints
 /// exist; its sums are.
 #[derive(Debug)]
-pub(crate) struct Tracer(UnsafeCell<Option<Box<Sums>>>);
+pub(crate) struct Tracer(UnsafeCell<Option<Box<TraceSums>>>);
 
 // SAFETY: the sums are used only with the GVL of the main Ractor held, by the hook and by methods of the
 // trace.
@@ -148,7 +148,7 @@ impl Tracer {
         has_one_line: bool,
         is_c_function: bool,
     ) -> &'static Self {
-        let sums = Sums {
+        let sums = TraceSums {
             open: limits.group.open_calls(),
             tally: limits.group.tally(),
             finished: None,
@@ -177,7 +177,7 @@ impl Tracer {
     /// # Safety
     /// The caller holds the GVL of the main Ractor, or is a mark or free function of it. `work` calls nothing
     /// that could release the GVL, collect garbage or run the hook.
-    pub(crate) unsafe fn with<T>(&self, work: impl FnOnce(&mut Sums) -> T) -> Option<T> {
+    pub(crate) unsafe fn with<T>(&self, work: impl FnOnce(&mut TraceSums) -> T) -> Option<T> {
         // SAFETY: the GVL is held throughout, so this is the only reference.
         unsafe { (*self.0.get()).as_deref_mut() }.map(work)
     }

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use profiler_core::record::object_class::Class;
 
 use crate::vm::door::Name;
-use crate::vm::hook_list::{Change, RAW};
+use crate::vm::hook_list::{ListChange, RAW};
 use rb_sys::{rb_event_flag_t, rb_event_hook_func_t, rb_trace_arg_t, ruby_value_type, VALUE};
 
 /// A hook that is called for each allocated object, when it has its class and its slot but no contents yet.
@@ -55,7 +55,7 @@ pub(crate) unsafe fn add_hook(hook: AllocationHook) {
     let event = rb_sys::RUBY_INTERNAL_EVENT_NEWOBJ as rb_event_flag_t;
     // SAFETY: the caller holds the GVL and is in no such hook; the hook is a plain function that lives as
     // long as the process.
-    unsafe { Change::Add(as_hook(hook), event, RAW).make() };
+    unsafe { ListChange::Add(as_hook(hook), event, RAW).make() };
 }
 
 /// Removes a hook that [`add_hook`] or [`add_free_hook`] installed.
@@ -64,7 +64,7 @@ pub(crate) unsafe fn add_hook(hook: AllocationHook) {
 /// The caller holds the GVL, and is not in a hook on objects.
 pub(crate) unsafe fn remove_hook(hook: AllocationHook) {
     // SAFETY: the caller holds the GVL, and is not in a hook on objects.
-    unsafe { Change::Remove(as_hook(hook)).make() };
+    unsafe { ListChange::Remove(as_hook(hook)).make() };
 }
 
 /// Installs `hook`, which is then called for each object that is freed, while garbage is being collected.
@@ -75,7 +75,7 @@ pub(crate) unsafe fn add_free_hook(hook: AllocationHook) {
     let event = rb_sys::RUBY_INTERNAL_EVENT_FREEOBJ as rb_event_flag_t;
     // SAFETY: the caller holds the GVL and is in no such hook; the hook is a plain function that lives as
     // long as the process.
-    unsafe { Change::Add(as_hook(hook), event, RAW).make() };
+    unsafe { ListChange::Add(as_hook(hook), event, RAW).make() };
 }
 
 /// Re-enables this Ractor's hooks after the VM mistook another Ractor's hooks for all of them.
@@ -88,7 +88,7 @@ pub(crate) unsafe fn renew_hooks() {
     // SAFETY: the caller holds the GVL and is not inside a hook. Each of the two changes makes the VM record
     // again which events have hooks.
     unsafe {
-        Change::Add(as_hook(nothing), event, RAW).make();
+        ListChange::Add(as_hook(nothing), event, RAW).make();
         remove_hook(nothing);
     }
 }

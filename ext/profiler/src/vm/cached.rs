@@ -25,7 +25,7 @@ impl<T> Cached<T> {
     /// Returns the answer, after asking the VM if necessary.
     ///
     /// # Errors
-    /// The exception that the question raises, or one that was delivered meanwhile.
+    /// The exception that the question raises, or one that was delivered during the call.
     pub(crate) fn get(&self, ruby: &Ruby) -> Result<&T, Error> {
         if let Some(answer) = self.answer.get() {
             return Ok(answer);

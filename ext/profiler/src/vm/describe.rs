@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 3;
 /// `Kernel#to_s` does. Long descriptions are cut.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that were delivered during the call.
 pub(crate) fn describe(ruby: &Ruby, value: Value) -> Result<String, Error> {
     let mut text = String::new();
     append(ruby, &mut text, value, 0)?;

@@ -51,7 +51,7 @@ impl Name {
 /// Calls `receiver.method(*arguments)`.
 ///
 /// # Errors
-/// The exception that the method raises, or one that was delivered meanwhile.
+/// The exception that the method raises, or one that was delivered during the call.
 pub(crate) fn call<const N: usize>(
     receiver: Value,
     method: &Name,

@@ -2,7 +2,7 @@
 
 use rb_sys::{rb_event_flag_t, ID, VALUE};
 
-use crate::vm::hook_list::Change;
+use crate::vm::hook_list::ListChange;
 use crate::vm::process::on_main_ractor;
 
 /// Whether hooks on objects and on garbage collection belong to the VM, which calls them in each Ractor, with
@@ -73,7 +73,7 @@ pub(crate) fn begins(event: rb_event_flag_t) -> bool {
 /// The caller holds the GVL and is not inside a hook.
 pub(crate) unsafe fn unhook(hook: ThreadHook) {
     // SAFETY: the caller holds the GVL and is not inside a hook.
-    unsafe { Change::Remove(Some(hook)).make() };
+    unsafe { ListChange::Remove(Some(hook)).make() };
 }
 
 /// Whether hooks on garbage collection cost nothing and do no harm. On Ruby 3.1 they slow allocation by a
@@ -90,5 +90,5 @@ pub(crate) unsafe fn hook_gc(hook: ThreadHook) {
     let events = rb_sys::RUBY_INTERNAL_EVENT_GC_ENTER | rb_sys::RUBY_INTERNAL_EVENT_GC_EXIT;
     // SAFETY: the caller holds the GVL and is in no hook; `hook` is a plain function that lives as long as
     // the process.
-    unsafe { Change::Add(Some(hook), events as rb_event_flag_t, 0).make() };
+    unsafe { ListChange::Add(Some(hook), events as rb_event_flag_t, 0).make() };
 }

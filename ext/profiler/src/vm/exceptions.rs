@@ -12,7 +12,7 @@ pub(crate) fn error(ruby: &Ruby, name: &str, message: impl Into<String>) -> Erro
     exception(class_of_error(ruby, name), &message.into())
 }
 
-/// Adds an instance variable to an exception. An exception that is delivered meanwhile is returned instead.
+/// Adds an instance variable to an exception. An exception that is delivered during the call is returned instead.
 pub(crate) fn with_variable(error: Error, name: &'static CStr, value: Value) -> Error {
     let Some(exception) = error.value() else { return error };
     // SAFETY: a Value proves that the GVL is held; both objects are on the stack, and the name lives for ever.

@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use rb_sys::{ruby_value_type, VALUE};
 
 use crate::vm::methods;
-use crate::vm::objects::{kind, Kind};
+use crate::vm::objects::{kind, ObjectKind};
 
 // A handle is a VALUE, unchanged; this project supports 64-bit machines only.
 const _: () = assert!(core::mem::size_of::<VALUE>() == core::mem::size_of::<u64>());
@@ -60,7 +60,7 @@ pub(crate) unsafe fn walk_of(_thread: u64, _handles: *mut u64, _lines: *mut c_in
 unsafe fn without_dummy(handles: *const u64, lines: *const c_int, count: usize) -> usize {
     let Some(last) = count.checked_sub(1) else { return 0 };
     // SAFETY: `last` is inside both buffers, and its handle is an object of a live frame.
-    let dummy = unsafe { *lines.add(last) == 0 && kind(*handles.add(last)) == Kind::Iseq };
+    let dummy = unsafe { *lines.add(last) == 0 && kind(*handles.add(last)) == ObjectKind::Iseq };
     if dummy {
         last
     } else {
@@ -94,7 +94,7 @@ pub(crate) unsafe fn describe(handle: u64) -> Option<Description> {
     let frame = handle as VALUE;
     // SAFETY: the handle was marked, so its slot holds an object and the flags can be read.
     let kind = unsafe { kind(handle) };
-    if !matches!(kind, Kind::Method | Kind::Iseq) {
+    if !matches!(kind, ObjectKind::Method | ObjectKind::Iseq) {
         return None;
     }
     type Getter = unsafe extern "C" fn(VALUE) -> VALUE;
@@ -131,7 +131,7 @@ pub(crate) unsafe fn describe_without_gvl(handle: u64) -> Option<Description> {
     // SAFETY: the slot holds an object, as it was marked. For both kinds the VM's functions read data of the
     // code that never changes while it lives; they neither allocate nor call anything.
     unsafe {
-        if !matches!(kind(handle), Kind::Method | Kind::Iseq) {
+        if !matches!(kind(handle), ObjectKind::Method | ObjectKind::Iseq) {
             return None;
         }
         let string = |value: VALUE| {
@@ -148,8 +148,8 @@ pub(crate) unsafe fn describe_without_gvl(handle: u64) -> Option<Description> {
 }
 
 /// Returns the owner of a method entry.
-unsafe fn owner(handle: u64, kind: Kind) -> Option<u64> {
-    if kind != Kind::Method {
+unsafe fn owner(handle: u64, kind: ObjectKind) -> Option<u64> {
+    if kind != ObjectKind::Method {
         return None;
     }
     // SAFETY: the caller holds the GVL outside of a GC, and the entry is alive.

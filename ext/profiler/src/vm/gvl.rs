@@ -34,7 +34,7 @@ pub(crate) type GvlHook = unsafe fn(GvlEvent, u64, *mut c_void);
 /// meanwhile (an exception from outside, a kill) is passed on once `work` is done.
 ///
 /// # Errors
-/// The interrupt that arrived meanwhile. Only the work itself can say whether it ran.
+/// The interrupt that arrived during the work. Only the work itself can say whether it ran.
 pub(crate) fn release(_gvl: &magnus::Ruby, work: impl FnOnce()) -> Result<(), magnus::Error> {
     unsafe extern "C" fn run<F: FnOnce()>(work: *mut c_void) -> *mut c_void {
         // SAFETY: the address is that of the closure below, which outlives the call.

@@ -1,7 +1,7 @@
 //! The VM's list of hooks on objects and on garbage collection.
 //!
 //! Ruby 4.0 has one list for all Ractors. It calls these hooks with its lock held, but adds and removes them
-//! without it. Meanwhile another Ractor may be using the list: it would call a hook that was freed, or, as it
+//! without it. At that time another Ractor may be using the list: it would call a hook that was freed, or, as it
 //! cleans the list, lose the one that is being added. So the list is changed while all other Ractors stand
 //! still.
 //!
@@ -29,14 +29,14 @@ pub(super) const RAW: c_int = 4;
 
 /// A change of the list.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Change {
+pub(super) enum ListChange {
     /// Adds a hook for events, with these flags.
     Add(rb_event_hook_func_t, rb_event_flag_t, c_int),
     /// Removes the hook. A no-op if it is not installed.
     Remove(rb_event_hook_func_t),
 }
 
-impl Change {
+impl ListChange {
     /// Applies the change. The VM may collect garbage meanwhile.
     ///
     /// # Safety
@@ -72,7 +72,7 @@ impl Change {
 }
 
 unsafe extern "C" fn apply(change: *mut c_void) -> VALUE {
-    // SAFETY: `make` passes the address of its `Change`.
-    unsafe { (*change.cast::<Change>()).apply() };
+    // SAFETY: `make` passes the address of its `ListChange`.
+    unsafe { (*change.cast::<ListChange>()).apply() };
     rb_sys::Qnil as VALUE
 }

@@ -5,11 +5,11 @@ use rb_sys::VALUE;
 
 use crate::vm::cached::CachedObject;
 use crate::vm::door::{bind_call, call, quietly, unless_undefined, Name};
-use crate::vm::objects::{is_proc, kind, references, Kind};
+use crate::vm::objects::{is_proc, kind, references, ObjectKind};
 
 /// The parts of a method entry.
 #[derive(Debug, Default)]
-pub(crate) struct Method {
+pub(crate) struct MethodEntry {
     /// The class or module that has the method.
     pub(crate) owner: Option<u64>,
     /// The code of the block from which the method was made.
@@ -24,8 +24,8 @@ pub(crate) struct Method {
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC; the entry is live.
-pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
-    let mut found = Method::default();
+pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> MethodEntry {
+    let mut found = MethodEntry::default();
     let mut proc_object = None;
     // SAFETY: the caller holds the GVL outside of a GC and passes a live entry; objects that a live object
     // refers to are alive.
@@ -34,16 +34,16 @@ pub(crate) unsafe fn method(entry: u64, buffer: &mut Vec<u64>) -> Method {
         for object in buffer.iter().copied() {
             match kind(object) {
                 // The owner is marked first.
-                Kind::Class | Kind::Module if found.owner.is_none() => found.owner = Some(object),
-                Kind::Method if object != entry => found.original = Some(object),
-                Kind::Iseq => found.code = true,
-                Kind::Data if is_proc(object) => proc_object = Some(object),
+                ObjectKind::Class | ObjectKind::Module if found.owner.is_none() => found.owner = Some(object),
+                ObjectKind::Method if object != entry => found.original = Some(object),
+                ObjectKind::Iseq => found.code = true,
+                ObjectKind::Data if is_proc(object) => proc_object = Some(object),
                 _ => {}
             }
         }
         if let Some(proc_object) = proc_object {
             references(proc_object, buffer);
-            found.block = buffer.iter().copied().find(|object| kind(*object) == Kind::Iseq);
+            found.block = buffer.iter().copied().find(|object| kind(*object) == ObjectKind::Iseq);
         }
     }
     found
@@ -59,7 +59,7 @@ const MAX_INCLUSIONS: usize = 10_000;
 pub(crate) unsafe fn each_own(
     module: u64,
     (around, buffer): &mut (Vec<u64>, Vec<u64>),
-    mut found: impl FnMut(Method),
+    mut found: impl FnMut(MethodEntry),
 ) {
     let mut place = Some(module);
     // If a module is prepended, the methods of a class move behind it, to one of its inclusions.
@@ -69,7 +69,7 @@ pub(crate) unsafe fn each_own(
         // object refers to are alive.
         unsafe {
             references(here, around);
-            for entry in around.iter().copied().filter(|it| kind(*it) == Kind::Method) {
+            for entry in around.iter().copied().filter(|it| kind(*it) == ObjectKind::Method) {
                 let entry_method = method(entry, buffer);
                 if entry_method.owner != Some(module) {
                     continue; // from a cache
@@ -82,7 +82,7 @@ pub(crate) unsafe fn each_own(
                 }
                 found(entry_method);
             }
-            place = around.iter().copied().find(|it| kind(*it) == Kind::Inclusion && *it != here);
+            place = around.iter().copied().find(|it| kind(*it) == ObjectKind::Inclusion && *it != here);
         }
     }
 }
@@ -159,7 +159,7 @@ pub(crate) unsafe fn entry(object: Value, buffer: &mut Vec<u64>) -> Option<u64> 
             return None;
         }
         references(object.as_raw(), buffer);
-        buffer.iter().copied().find(|it| kind(*it) == Kind::Method)
+        buffer.iter().copied().find(|it| kind(*it) == ObjectKind::Method)
     }
 }
 

@@ -6,7 +6,7 @@ use rb_sys::{ruby_value_type, VALUE};
 
 use crate::vm::cached::CachedObject;
 use crate::vm::door::{call, protect, Name};
-use crate::vm::objects::{kind, Kind};
+use crate::vm::objects::{kind, ObjectKind};
 
 /// The kind of a class or module, with the data that its name needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(crate) unsafe fn module_kind(module: u64) -> ModuleKind {
     // SAFETY: the caller holds the GVL and passes a live module that is on the stack. None of these calls
     // dispatches a method; those that raise are caught.
     unsafe {
-        let is_class = kind(module) == Kind::Class;
+        let is_class = kind(module) == ObjectKind::Class;
         if is_class && rb_sys::rb_class_real(value) != value {
             return attached(value).map_or(ModuleKind::Module, ModuleKind::SingletonOf);
         }

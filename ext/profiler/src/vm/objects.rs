@@ -30,7 +30,7 @@ extern "C" {
 
 /// The kind of an object, as far as names need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ObjectKind {
     /// A class, including a singleton class.
     Class,
     /// A module, including a refinement.
@@ -60,20 +60,20 @@ const IMEMO_ISEQ: u64 = 7;
 /// # Safety
 /// `object` is a live object of the heap.
 #[inline]
-pub(crate) unsafe fn kind(object: u64) -> Kind {
+pub(crate) unsafe fn kind(object: u64) -> ObjectKind {
     // SAFETY: the first word of every object holds its flags.
     let (builtin, flags) = unsafe { (rb_sys::RB_BUILTIN_TYPE(object as VALUE), *(object as *const u64)) };
     match builtin {
-        ruby_value_type::RUBY_T_CLASS => Kind::Class,
-        ruby_value_type::RUBY_T_MODULE => Kind::Module,
-        ruby_value_type::RUBY_T_ICLASS => Kind::Inclusion,
-        ruby_value_type::RUBY_T_DATA => Kind::Data,
+        ruby_value_type::RUBY_T_CLASS => ObjectKind::Class,
+        ruby_value_type::RUBY_T_MODULE => ObjectKind::Module,
+        ruby_value_type::RUBY_T_ICLASS => ObjectKind::Inclusion,
+        ruby_value_type::RUBY_T_DATA => ObjectKind::Data,
         ruby_value_type::RUBY_T_IMEMO => match (flags >> IMEMO_SHIFT) & IMEMO_MASK {
-            IMEMO_METHOD => Kind::Method,
-            IMEMO_ISEQ => Kind::Iseq,
-            _ => Kind::Other,
+            IMEMO_METHOD => ObjectKind::Method,
+            IMEMO_ISEQ => ObjectKind::Iseq,
+            _ => ObjectKind::Other,
         },
-        _ => Kind::Other,
+        _ => ObjectKind::Other,
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn named(ruby: &Ruby, name: Value) -> Option<String> {
 /// Returns the text of an object: its own `to_s`, or `None` if that raises or is missing.
 ///
 /// # Errors
-/// Exceptions that were delivered meanwhile.
+/// Exceptions that were delivered during the call.
 pub(crate) fn own_text(ruby: &Ruby, object: Value) -> Result<Option<String>, Error> {
     static OWN_TEXT: Name = Name::new(c"own_text");
     if let Some(text) = named(ruby, object) {

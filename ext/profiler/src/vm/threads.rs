@@ -26,13 +26,13 @@ pub(crate) struct RubyThread {
 /// The threads that were alive when Ruby was asked. The objects stay live as long as this is on the machine's
 /// stack. The threads may have ended since, as each question lets other threads run.
 #[derive(Debug)]
-pub(crate) struct Threads {
+pub(crate) struct LiveThreads {
     pub(crate) list: Vec<RubyThread>,
 
     holder: RArray,
 }
 
-impl Threads {
+impl LiveThreads {
     /// Keeps the objects live up to this point.
     pub(crate) fn release(self) {
         std::hint::black_box(self.holder.as_raw());
@@ -57,11 +57,11 @@ pub(crate) fn pass(_ruby: &Ruby) -> Result<(), Error> {
 ///
 /// # Errors
 /// Exceptions that other threads deliver during the call.
-pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
+pub(crate) fn list(ruby: &Ruby, names: NameChoice) -> Result<LiveThreads, Error> {
     let holder = all_threads(ruby)?;
     let query = ThreadQuery::new(ruby, names)?;
     let list = holder.into_iter().map(|thread| query.describe(thread)).collect::<Result<_, Error>>()?;
-    Ok(Threads { list, holder })
+    Ok(LiveThreads { list, holder })
 }
 
 /// Lists all living threads without their names. Threads that have not begun are left out, unless `is_known`
@@ -69,8 +69,8 @@ pub(crate) fn list(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
 ///
 /// # Errors
 /// Exceptions that other threads deliver during the call.
-pub(crate) fn list_started(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Result<Threads, Error> {
-    let Threads { list, holder } = list(ruby, Names::Omitted)?;
+pub(crate) fn list_started(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Result<LiveThreads, Error> {
+    let LiveThreads { list, holder } = list(ruby, NameChoice::Omitted)?;
     let backtrace = BACKTRACE.value(ruby)?;
     let mut begun = Vec::with_capacity(list.len());
     for (place, thread) in list.into_iter().enumerate() {
@@ -80,7 +80,7 @@ pub(crate) fn list_started(ruby: &Ruby, is_known: impl Fn(u64) -> bool) -> Resul
             begun.push(thread);
         }
     }
-    Ok(Threads { list: begun, holder })
+    Ok(LiveThreads { list: begun, holder })
 }
 
 /// Returns whether Ruby shows a frame of the Thread.
@@ -102,21 +102,21 @@ pub(crate) fn identities(ruby: &Ruby) -> Result<Vec<u64>, Error> {
 ///
 /// # Errors
 /// Same as for [`list`].
-pub(crate) fn only_current(ruby: &Ruby, names: Names) -> Result<Threads, Error> {
-    Ok(Threads { list: vec![current(ruby, names)?], holder: ruby.ary_new() })
+pub(crate) fn only_current(ruby: &Ruby, names: NameChoice) -> Result<LiveThreads, Error> {
+    Ok(LiveThreads { list: vec![current(ruby, names)?], holder: ruby.ary_new() })
 }
 
 /// Describes the running thread.
 ///
 /// # Errors
 /// Same as for [`list`].
-pub(crate) fn current(ruby: &Ruby, names: Names) -> Result<RubyThread, Error> {
+pub(crate) fn current(ruby: &Ruby, names: NameChoice) -> Result<RubyThread, Error> {
     ThreadQuery::new(ruby, names)?.describe(ruby.thread_current().as_value())
 }
 
 /// The choice whether names of threads are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Names {
+pub(crate) enum NameChoice {
     Included,
     Omitted,
 }
@@ -171,13 +171,13 @@ fn all_threads(ruby: &Ruby) -> Result<RArray, Error> {
 struct ThreadQuery {
     native_id: Value,
     name: Value,
-    names: Names,
+    names: NameChoice,
     main: VALUE,
     current: VALUE,
 }
 
 impl ThreadQuery {
-    fn new(ruby: &Ruby, names: Names) -> Result<Self, Error> {
+    fn new(ruby: &Ruby, names: NameChoice) -> Result<Self, Error> {
         Ok(Self {
             native_id: NATIVE_ID.value(ruby)?,
             name: NAME.value(ruby)?,
@@ -201,8 +201,8 @@ impl ThreadQuery {
                 self.native_id_of(thread)?
             },
             name: match self.names {
-                Names::Included => self.name_of(thread)?,
-                Names::Omitted => None,
+                NameChoice::Included => self.name_of(thread)?,
+                NameChoice::Omitted => None,
             },
             current,
         })

@@ -10,7 +10,7 @@ use super::code_origin::Origin;
 use super::package::package;
 use super::sites::is_executable;
 use super::trim_paths;
-use crate::profile::{Function, Kind, LabelSet, Note, Profile, Thread, ROOT_SPAN, SPAN, TRACE};
+use crate::profile::{Function, LabelSet, Language, Note, Profile, Thread, ROOT_SPAN, SPAN, TRACE};
 
 /// Classes and modules that come with Ruby. Their methods in C and in Ruby's library keep their names.
 const PUBLIC: [&str; 62] = [
@@ -140,7 +140,7 @@ impl Names {
     }
 
     fn function(&self, function: &Function) -> Function {
-        if function.kind() == Kind::Synthetic && function.name.starts_with('(') {
+        if function.kind() == Language::Synthetic && function.name.starts_with('(') {
             return function.clone();
         }
         let is_rubys = matches!(Origin::of(function), Origin::Ruby | Origin::Cfunc);
@@ -191,7 +191,7 @@ impl Names {
 
     fn path(&self, function: &Function) -> String {
         let path = function.path.as_str();
-        if function.kind() != Kind::Ruby {
+        if function.kind() != Language::Ruby {
             return path.to_owned();
         }
         if let Some(site) = path.strip_prefix("(eval at ") {

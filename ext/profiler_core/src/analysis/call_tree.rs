@@ -10,7 +10,7 @@ use crate::profile::{Profile, SampleType};
 
 /// A function called by the node above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct TreeNode {
     /// The function.
     pub function: FunctionId,
     /// The weight of the stacks that end here.
@@ -29,7 +29,7 @@ pub struct CallTree {
     /// The weight of the whole profile.
     pub total: u64,
     /// All calls; callers come before their callees.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TreeNode>,
     /// The indices of the calls without a caller, the heaviest first.
     pub roots: Vec<usize>,
 }
@@ -39,8 +39,8 @@ pub struct CallTree {
 pub fn call_tree(profile: &Profile, of: SampleType) -> CallTree {
     let calls = Calls::of(profile);
     let node =
-        |it: &Call| Node { function: it.function, self_weight: 0, total_weight: 0, children: Vec::new() };
-    let mut nodes: Vec<Node> = calls.all.iter().map(node).collect();
+        |it: &Call| TreeNode { function: it.function, self_weight: 0, total_weight: 0, children: Vec::new() };
+    let mut nodes: Vec<TreeNode> = calls.all.iter().map(node).collect();
     let mut total: u64 = 0;
     for sample in &profile.samples {
         let weight = sample.weights.get(of);

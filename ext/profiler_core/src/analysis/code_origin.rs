@@ -1,7 +1,7 @@
 //! The owner of a function's code: the app, a gem, Ruby itself, or none.
 
 use super::trim_paths;
-use crate::profile::{Function, Kind};
+use crate::profile::{Function, Language};
 
 /// The owner of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +54,9 @@ impl Origin {
     #[must_use]
     pub fn of(function: &Function) -> Self {
         match function.kind() {
-            Kind::Cfunc => return Self::Cfunc,
-            Kind::Synthetic => return Self::Synthetic,
-            Kind::Ruby => {}
+            Language::Cfunc => return Self::Cfunc,
+            Language::Synthetic => return Self::Synthetic,
+            Language::Ruby => {}
         }
         if is_profiler_code(function) {
             return Self::Gem;
@@ -124,7 +124,7 @@ pub(super) fn is_profiler_code(function: &Function) -> bool {
     if is_file(REDEFINING) {
         return true;
     }
-    let is_c = function.kind() == Kind::Cfunc;
+    let is_c = function.kind() == Language::Cfunc;
     let in_library =
         is_c || is_in("/lib/profiler/") || path == "lib/profiler.rb" || path.ends_with("/lib/profiler.rb");
     if !in_library && !path.starts_with("gem:profiler/") {

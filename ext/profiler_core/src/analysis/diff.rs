@@ -191,10 +191,10 @@ const PRIOR: f64 = 3.0;
 
 /// The identity of a function in two versions of a program. If the name identifies the function, its file and
 /// lines may change.
-pub(crate) type Key = (String, String);
+pub(crate) type FunctionIdentity = (String, String);
 
 /// Returns the identity of `function`.
-pub(crate) fn key(function: &Function) -> Key {
+pub(crate) fn key(function: &Function) -> FunctionIdentity {
     let path = if function.method_name.is_empty() { function.path.clone() } else { String::new() };
     (function.name.clone(), path)
 }
@@ -257,7 +257,7 @@ fn rows<'profiles>(
     profiles: impl Iterator<Item = &'profiles &'profiles Profile>,
     sides: &[Vec<Run>; 2],
 ) -> Vec<Row> {
-    let mut functions: BTreeMap<Key, Function> = BTreeMap::new();
+    let mut functions: BTreeMap<FunctionIdentity, Function> = BTreeMap::new();
     for profile in profiles {
         profile.functions.iter().for_each(|it| drop(functions.insert(key(it), it.clone())));
     }

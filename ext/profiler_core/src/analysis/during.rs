@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::markers::{spans, Span};
+use super::markers::{spans, MarkerSpan};
 use crate::ids::Id;
 use crate::profile::timeline::{Timeline, TimelineEvent};
 use crate::profile::{Profile, Requests, SampleType, Weights};
@@ -36,7 +36,7 @@ pub(super) fn keep_during(profile: &mut Profile, markers: &[usize]) {
 }
 
 /// Returns the weights of an event as far as it lies within the spans of its thread, which are in order and apart.
-fn within(spans: &[Span], event: &TimelineEvent) -> Weights {
+fn within(spans: &[MarkerSpan], event: &TimelineEvent) -> Weights {
     let time = [SampleType::Wall, SampleType::Cpu].into_iter().map(|of| event.weights.get(of));
     let whole_ns = time.into_iter().find(|ns| *ns > 0).unwrap_or(0);
     let began_ns = event.time_ns.saturating_sub(whole_ns);
@@ -45,7 +45,8 @@ fn within(spans: &[Span], event: &TimelineEvent) -> Weights {
     if whole_ns == 0 {
         return if near.count() > 0 { event.weights } else { Weights::default() };
     }
-    let overlap = |span: &Span| event.time_ns.min(span.to_ns).saturating_sub(began_ns.max(span.from_ns));
+    let overlap =
+        |span: &MarkerSpan| event.time_ns.min(span.to_ns).saturating_sub(began_ns.max(span.from_ns));
     let kept_ns: u64 = near.map(overlap).sum();
     // The first event of a profile may be said to have begun before it.
     let whole_ns = whole_ns.min(event.time_ns).max(1);

@@ -1,7 +1,7 @@
 //! Profiles for tests, from stacks as text.
 
 use crate::ids::StackId;
-use crate::profile::table_builder::{Row, TableBuilder};
+use crate::profile::table_builder::{SampleKey, TableBuilder};
 use crate::profile::{Frame, Function, Node, Profile, SampleType, Thread, Weights};
 use crate::record::State;
 
@@ -51,7 +51,7 @@ impl Example {
         }
         let label = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let labels = labels.iter().map(label).collect();
-        self.tables.add_row(Row { stack: parent.unwrap(), thread, state, labels }, &sum);
+        self.tables.add_row(SampleKey { stack: parent.unwrap(), thread, state, labels }, &sum);
     }
 
     fn frame(&mut self, text: &str) -> Frame {

@@ -3,8 +3,8 @@
 
 use super::code_origin::Origin;
 use super::during::keep_during;
-use super::sites::{Class, Sites};
-use super::sum::Sum;
+use super::sites::{CodeUse, Sites};
+use super::sum::ProfileSum;
 use crate::ids::{FrameId, FunctionId, Id, StackId};
 use crate::profile::{Frame, Function, Node, Note, Profile, Requests, Thread};
 
@@ -57,7 +57,7 @@ pub fn filter(profile: &Profile, by: &Filter) -> Profile {
         let sites = Sites::of(profile);
         for ((hide, function), class) in hide.iter_mut().zip(&profile.functions).zip(sites.classes()) {
             let is_apps = matches!(Origin::of(function), Origin::App | Origin::Synthetic);
-            *hide |= !is_apps && *class != Class::App;
+            *hide |= !is_apps && *class != CodeUse::App;
         }
     }
     if hide.contains(&true) {
@@ -69,7 +69,7 @@ pub fn filter(profile: &Profile, by: &Filter) -> Profile {
         let of = of.name_and_unit().0.into();
         part.meta.notes.push(Note::Selected { part: by.note.clone(), left, all, of });
     }
-    let mut sum = Sum::default();
+    let mut sum = ProfileSum::default();
     sum.add(&part, Clone::clone);
     sum.with_header_of(&part)
 }

@@ -1,6 +1,6 @@
 //! The place of garbage collection in a profile: under its cause, as it was sampled; at the root; or nowhere.
 
-use super::sum::Sum;
+use super::sum::ProfileSum;
 use crate::ids::{Id, StackId};
 use crate::profile::{Node, Note, Profile, SampleType};
 
@@ -68,7 +68,7 @@ fn without_gc(profile: &Profile) -> Profile {
 
 /// Merges rows that are now equal.
 fn compact(profile: &Profile) -> Profile {
-    let mut sum = Sum::default();
+    let mut sum = ProfileSum::default();
     sum.add(profile, Clone::clone);
     sum.with_header_of(profile)
 }

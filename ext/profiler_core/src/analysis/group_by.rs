@@ -25,7 +25,7 @@ const OF_FUNCTIONS: [&str; 4] = ["package", "gem", "file", "class"];
 
 /// A value of the label and its weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct GroupRow {
     /// The value; `None` for the samples without the label.
     pub value: Option<String>,
     /// The weight of the value's samples.
@@ -37,7 +37,7 @@ pub struct Row {
     pub requests: Option<Tally>,
 }
 
-impl Row {
+impl GroupRow {
     /// Returns the value in words, even if there is none.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -53,7 +53,7 @@ pub struct Groups {
     /// The weight of all rows of the profile, which equals that of all rows here.
     pub total: u64,
     /// All values that have weight or requests, the heaviest first, equal ones by name.
-    pub rows: Vec<Row>,
+    pub rows: Vec<GroupRow>,
 }
 
 #[derive(Default)]
@@ -107,14 +107,14 @@ pub fn group_by(profile: &Profile, label: &str, of: SampleType) -> Result<Groups
     for value in requests.keys() {
         groups.entry(Some(*value)).or_default();
     }
-    let row = |(value, group): (Option<&str>, Group)| Row {
+    let row = |(value, group): (Option<&str>, Group)| GroupRow {
         value: value.map(String::from),
         weight: group.weight,
         heaviest: heaviest(profile, group.own),
         requests: value.and_then(|it| requests.get(it).copied()),
     };
     let rows = groups.into_iter().map(row);
-    let mut rows: Vec<Row> = rows.filter(|it| it.weight > 0 || it.requests.is_some()).collect();
+    let mut rows: Vec<GroupRow> = rows.filter(|it| it.weight > 0 || it.requests.is_some()).collect();
     rows.sort_by(|one, other| (Reverse(one.weight), &one.value).cmp(&(Reverse(other.weight), &other.value)));
     Ok(Groups { of, total, rows })
 }

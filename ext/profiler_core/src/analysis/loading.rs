@@ -4,7 +4,7 @@ use super::code_origin::Origin;
 use super::package::package;
 use super::sites::{is_executable, Sites};
 use crate::ids::{Id, StackId};
-use crate::profile::{Frame, Function, Kind, Profile};
+use crate::profile::{Frame, Function, Language, Profile};
 
 /// Methods that load a file.
 const LOADERS: [&str; 9] = [
@@ -72,7 +72,7 @@ fn load(profile: &Profile, sites: &Sites<'_>, frames: &[Frame], innermost: usize
     let in_file: Vec<&Function> = inside
         .iter()
         .filter_map(function)
-        .filter(|it| it.kind() == Kind::Ruby && !it.path.starts_with("<internal:") && !is_between(it))
+        .filter(|it| it.kind() == Language::Ruby && !it.path.starts_with("<internal:") && !is_between(it))
         .collect();
     let file = in_file.last();
     let is_apps = |it: &Function| Origin::of(it) == Origin::App;

@@ -1,4 +1,4 @@
-//! The markers of a profile by name: how many there were, how long they took, and where their threads were meanwhile.
+//! The markers of a profile by name: how many there were, how long they took, and where their threads were during them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ pub fn marker_sums(profile: &Profile) -> Vec<MarkerSum> {
 type Places = BTreeMap<usize, BTreeMap<Frame, u64>>;
 
 /// A time in which a thread was in markers of a name, ns since the start of the profile.
-pub(super) struct Span {
+pub(super) struct MarkerSpan {
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
     name: usize,
@@ -71,7 +71,7 @@ fn places(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Places {
     let is_time = of.name_and_unit().1 == "nanoseconds";
     let spans = spans(profile, names);
     let mut next = vec![0_usize; spans.len()];
-    let mut open: Vec<Vec<&Span>> = spans.iter().map(|_| Vec::new()).collect();
+    let mut open: Vec<Vec<&MarkerSpan>> = spans.iter().map(|_| Vec::new()).collect();
     for event in timeline.iter() {
         let weight = event.weights.get(of);
         let began_ns = event.time_ns.saturating_sub(if is_time { weight } else { 0 });
@@ -105,8 +105,8 @@ fn places(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Places {
 }
 
 /// Returns the spans of each thread, ordered by start. Overlapping markers of one name are joined, so nested ones count once.
-pub(super) fn spans(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Vec<Vec<Span>> {
-    let mut spans: Vec<Vec<Span>> = profile.threads.iter().map(|_| Vec::new()).collect();
+pub(super) fn spans(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> Vec<Vec<MarkerSpan>> {
+    let mut spans: Vec<Vec<MarkerSpan>> = profile.threads.iter().map(|_| Vec::new()).collect();
     for (name, markers) in names.values().enumerate() {
         let mut markers = markers.clone();
         markers.sort_by_key(|marker| marker.started_at_ns);
@@ -117,7 +117,7 @@ pub(super) fn spans(profile: &Profile, names: &BTreeMap<&str, Vec<&Marker>>) -> 
             let to_ns = from_ns.saturating_add(marker.duration_ns);
             match own.last_mut().filter(|last| last.name == name && from_ns <= last.to_ns) {
                 Some(last) => last.to_ns = last.to_ns.max(to_ns),
-                None => own.push(Span { from_ns, to_ns, name }),
+                None => own.push(MarkerSpan { from_ns, to_ns, name }),
             }
         }
     }

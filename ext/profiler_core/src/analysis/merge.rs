@@ -16,7 +16,7 @@
 
 mod meta;
 
-use super::sum::Sum;
+use super::sum::ProfileSum;
 use crate::memory::history::History;
 use crate::profile::timeline::Timeline;
 use crate::profile::{Function, Marker, Profile, Requests, SampleType, Stats};
@@ -27,7 +27,7 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
     if let [one] = profiles {
         return (*one).clone();
     }
-    let mut sum = Sum::default();
+    let mut sum = ProfileSum::default();
     profiles.iter().for_each(|it| sum.add(it, Function::clone));
     with_headers(sum, profiles)
 }
@@ -37,7 +37,7 @@ pub fn merge(profiles: &[&Profile]) -> Profile {
 /// in memory at a time.
 pub fn concat(parts: impl IntoIterator<Item = Profile>) -> Profile {
     let mut parts = parts.into_iter().peekable();
-    let (mut sum, mut headers) = (Sum::default(), Vec::new());
+    let (mut sum, mut headers) = (ProfileSum::default(), Vec::new());
     while let Some(mut part) = parts.next() {
         if parts.peek().is_some() {
             for sample in &mut part.samples {
@@ -67,7 +67,7 @@ pub fn concat(parts: impl IntoIterator<Item = Profile>) -> Profile {
 }
 
 /// Returns the profile of these tables, with the combined header of `profiles`.
-fn with_headers(sum: Sum, profiles: &[&Profile]) -> Profile {
+fn with_headers(sum: ProfileSum, profiles: &[&Profile]) -> Profile {
     let measured = |of: &SampleType| profiles.iter().any(|it| it.sample_types.contains(of));
     let mut markers: Vec<Marker> = profiles.iter().flat_map(|it| it.markers.iter().cloned()).collect();
     markers.sort_unstable();

@@ -17,7 +17,7 @@ pub struct Both {
 
 /// The details of one function. A stack that contains the same call twice counts once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Method {
+pub struct MethodDetails {
     /// The weights of the function.
     pub weight: Both,
     /// The callers, the heaviest first; `None` if there is no caller.
@@ -30,7 +30,7 @@ pub struct Method {
 
 /// Computes the details of one function of `profile`.
 #[must_use]
-pub fn method(profile: &Profile, function: FunctionId, of: SampleType) -> Method {
+pub fn method(profile: &Profile, function: FunctionId, of: SampleType) -> MethodDetails {
     let mut weight = Both::default();
     let mut callers: BTreeMap<Option<FunctionId>, u64> = BTreeMap::new();
     let mut callees: BTreeMap<FunctionId, u64> = BTreeMap::new();
@@ -72,7 +72,7 @@ pub fn method(profile: &Profile, function: FunctionId, of: SampleType) -> Method
     callers.sort_by_key(|it| (Reverse(it.1), it.0));
     let mut callees: Vec<_> = callees.into_iter().collect();
     callees.sort_by_key(|it| (Reverse(it.1), it.0));
-    Method { weight, callers, callees, lines }
+    MethodDetails { weight, callers, callees, lines }
 }
 
 /// Returns the weights of each line of each file, by path and line. A stack that is at a line twice counts

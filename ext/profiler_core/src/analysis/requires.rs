@@ -13,7 +13,7 @@ use crate::record::State;
 
 /// The time of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct LoadTime {
     /// The time including the files required from there.
     pub total: u64,
     /// The time of the load by itself.
@@ -30,7 +30,7 @@ pub struct Required {
     /// The line that required the file; the line with the most weight if there are several.
     pub by: Option<Frame>,
     /// The time of the load.
-    pub taken: Taken,
+    pub taken: LoadTime,
     /// The files that this file required, the longest first.
     pub files: Vec<Required>,
 }
@@ -43,12 +43,12 @@ pub struct Requires {
     /// The weight of everything that was measured and not idle.
     pub all: u64,
     /// The time of all loads.
-    pub taken: Taken,
+    pub taken: LoadTime,
     /// The files that the program itself required, the longest first.
     pub files: Vec<Required>,
     /// The times by package, the longest first. `None` is the app's own files, and files that were not found
     /// yet. The total excludes the time that other packages took.
-    pub packages: Vec<(Option<String>, Taken)>,
+    pub packages: Vec<(Option<String>, LoadTime)>,
 }
 
 /// The path for time in which no file is being loaded yet, because it is still being looked for.
@@ -62,7 +62,7 @@ pub fn requires(profile: &Profile) -> Requires {
     let idle = idle_at(profile, &sites);
     let of = profile.default_sample_type();
     let mut tree = Tree::default();
-    let mut packages: BTreeMap<Option<String>, Taken> = BTreeMap::new();
+    let mut packages: BTreeMap<Option<String>, LoadTime> = BTreeMap::new();
     let mut all: u64 = 0;
     for (_, sample) in profile.samples.iter().enumerate().filter(|(row, _)| !idle.has(*row)) {
         let weight = sample.weights.get(of);
@@ -115,7 +115,7 @@ fn chain<'profile>(
 /// The files under the file that required them.
 #[derive(Default)]
 struct Tree<'profile> {
-    taken: Taken,
+    taken: LoadTime,
     by: BTreeMap<Frame, u64>,
     files: BTreeMap<&'profile str, Tree<'profile>>,
 }
@@ -168,7 +168,7 @@ mod tests {
         example.wall(MAIN, State::Running, 500, "<main> /k.rb:5; Page#render /k.rb:9");
         let profile = example.profile();
         let found = requires(&profile);
-        let ms = |it: Taken| [it.total, it.own, it.waited].map(|ns| ns / 1_000_000);
+        let ms = |it: LoadTime| [it.total, it.own, it.waited].map(|ns| ns / 1_000_000);
         assert_eq!((found.all / 1_000_000, ms(found.taken)), (920, [420, 0, 40]));
         let [rouge, finding] = found.files.as_slice() else { panic!("{found:?}") };
         assert_eq!((rouge.path.as_str(), ms(rouge.taken)), ("/g/gems/rouge-3.3/rouge.rb", [400, 300, 40]));

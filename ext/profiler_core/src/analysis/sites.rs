@@ -7,7 +7,7 @@ use super::code_origin::{is_profiler_code, Origin};
 use super::package::package;
 use super::template::name_or_template;
 use crate::ids::{Id, StackId};
-use crate::profile::{Frame, Function, Kind, Profile};
+use crate::profile::{Frame, Function, Language, Profile};
 
 /// The part of the time below which an app's code on the stack is not what the program is about, as in an
 /// installed tool with a plugin.
@@ -19,14 +19,14 @@ const LOADERS: [&str; 5] = ["rubygems", "bundler", "bootsnap", "zeitwerk", "moni
 pub(crate) struct Sites<'profile> {
     profile: &'profile Profile,
     /// The class of each function.
-    classes: Vec<Class>,
+    classes: Vec<CodeUse>,
     /// The package of the executable, if it counts as the app.
     tool: Option<String>,
 }
 
 /// The use of a function as a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum CodeUse {
     /// Code of the app.
     App,
     /// Other code in Ruby.
@@ -37,7 +37,7 @@ pub(crate) enum Class {
     Own,
 }
 
-impl Class {
+impl CodeUse {
     /// Returns the letter for the class in data.
     pub(crate) fn letter(self) -> char {
         match self {
@@ -77,13 +77,13 @@ impl<'profile> Sites<'profile> {
     /// Finds the places of `profile`. In an installed tool, the package that its executable runs counts as
     /// the app.
     pub(crate) fn of(profile: &'profile Profile) -> Self {
-        let classes = profile.functions.iter().map(Class::of).collect();
+        let classes = profile.functions.iter().map(CodeUse::of).collect();
         let mut sites = Self { profile, classes, tool: None };
         if let Some(tool) = sites.find_tool() {
             for (class, function) in sites.classes.iter_mut().zip(&profile.functions) {
-                let can_be_tool = *class == Class::Ruby && !is_executable(function);
+                let can_be_tool = *class == CodeUse::Ruby && !is_executable(function);
                 if can_be_tool && package(&function.path).is_some_and(|it| is_in_family(&it, &tool)) {
-                    *class = Class::App;
+                    *class = CodeUse::App;
                 }
             }
             sites.tool = Some(tool);
@@ -116,7 +116,7 @@ impl<'profile> Sites<'profile> {
                 continue;
             }
             let called: Vec<String> = from_root
-                .filter(|it| it.kind() == Kind::Ruby && !is_executable(it))
+                .filter(|it| it.kind() == Language::Ruby && !is_executable(it))
                 .filter_map(|it| package(&it.path))
                 .collect();
             // A framework for command lines may be in between.
@@ -131,7 +131,7 @@ impl<'profile> Sites<'profile> {
     }
 
     /// Returns the class of each function.
-    pub(crate) fn classes(&self) -> &[Class] {
+    pub(crate) fn classes(&self) -> &[CodeUse] {
         &self.classes
     }
 
@@ -147,7 +147,7 @@ impl<'profile> Sites<'profile> {
 
     /// Returns the innermost frame of the app.
     pub(super) fn app(&self, stack: StackId) -> Option<Frame> {
-        self.profile.frames_of(stack).find(|it| self.class(*it) == Class::App)
+        self.profile.frames_of(stack).find(|it| self.class(*it) == CodeUse::App)
     }
 
     /// Returns whether the stack has Ruby code, but none of the app.
@@ -158,7 +158,7 @@ impl<'profile> Sites<'profile> {
     /// Returns the innermost frame that is written in Ruby and is not part of Ruby's core: C functions work
     /// for their caller.
     pub(super) fn ruby(&self, stack: StackId) -> Option<Frame> {
-        self.profile.frames_of(stack).find(|it| matches!(self.class(*it), Class::App | Class::Ruby))
+        self.profile.frames_of(stack).find(|it| matches!(self.class(*it), CodeUse::App | CodeUse::Ruby))
     }
 
     /// Returns the innermost frame of the app, or else of other Ruby code, or else the leaf.
@@ -172,7 +172,7 @@ impl<'profile> Sites<'profile> {
         let inner: Vec<Frame> = self.profile.frames_of(stack).take_while(|it| *it != site).collect();
         let mut is_after_own = false;
         inner.into_iter().rev().find(|frame| {
-            let is_own = self.class(*frame) == Class::Own;
+            let is_own = self.class(*frame) == CodeUse::Own;
             let continues = is_after_own && self.name(*frame) == "UnboundMethod#bind_call";
             is_after_own = is_own;
             !is_own && !continues
@@ -185,21 +185,21 @@ impl<'profile> Sites<'profile> {
         let is_continued = |it: Frame| self.name(it) == "UnboundMethod#bind_call";
         frames
             .by_ref()
-            .find(|it| self.class(*it) != Class::Inner || is_continued(*it))
-            .is_some_and(|it| self.class(it) == Class::Own)
+            .find(|it| self.class(*it) != CodeUse::Inner || is_continued(*it))
+            .is_some_and(|it| self.class(it) == CodeUse::Own)
     }
 
     pub(super) fn is_app(&self, frame: Frame) -> bool {
-        self.class(frame) == Class::App
+        self.class(frame) == CodeUse::App
     }
 
     /// Returns whether the frame is written in Ruby and is not part of Ruby's core.
     pub(super) fn is_ruby(&self, frame: Frame) -> bool {
-        matches!(self.class(frame), Class::App | Class::Ruby)
+        matches!(self.class(frame), CodeUse::App | CodeUse::Ruby)
     }
 
-    fn class(&self, frame: Frame) -> Class {
-        self.classes.get(frame.function.index()).copied().unwrap_or(Class::Inner)
+    fn class(&self, frame: Frame) -> CodeUse {
+        self.classes.get(frame.function.index()).copied().unwrap_or(CodeUse::Inner)
     }
 
     /// Returns the name of a frame's function.
@@ -214,8 +214,9 @@ impl<'profile> Sites<'profile> {
 
     /// Returns whether the frame is Ruby or C code, and neither synthetic nor the profiler's own.
     pub(super) fn is_code(&self, frame: Frame) -> bool {
-        let is_made_up = self.profile.function(frame.function).is_none_or(|it| it.kind() == Kind::Synthetic);
-        !is_made_up && self.class(frame) != Class::Own
+        let is_made_up =
+            self.profile.function(frame.function).is_none_or(|it| it.kind() == Language::Synthetic);
+        !is_made_up && self.class(frame) != CodeUse::Own
     }
 }
 

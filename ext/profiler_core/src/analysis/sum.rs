@@ -1,13 +1,13 @@
 //! The sum of profiles, for all code that merges rows.
 
 use crate::ids::{FunctionId, Id, RowId, ThreadId};
-use crate::profile::table_builder::{moved, Row, TableBuilder};
+use crate::profile::table_builder::{moved, SampleKey, TableBuilder};
 use crate::profile::timeline::{Timeline, TimelineEvent};
 use crate::profile::{Function, Profile, Thread};
 
 /// The sum of profiles. Equal rows are merged.
 #[derive(Default)]
-pub(super) struct Sum {
+pub(super) struct ProfileSum {
     tables: TableBuilder,
     /// The start of the first profile, ns since 1970 UTC.
     began_at_ns: Option<u64>,
@@ -34,7 +34,7 @@ impl Timed {
     }
 }
 
-impl Sum {
+impl ProfileSum {
     /// Adds the rows of a profile, with its functions renamed by `renamed`.
     pub(super) fn add(&mut self, profile: &Profile, renamed: impl Fn(&Function) -> Function) {
         let functions: Vec<FunctionId> =
@@ -49,7 +49,7 @@ impl Sum {
             // A row without a thread keeps its weight, though without a name.
             let thread = thread.unwrap_or_else(|| self.tables.thread(Thread::default()));
             let (stack, labels) = (moved(&stacks, sample.stack), sample.labels.clone());
-            let row = Row { stack, thread, state: sample.state, labels };
+            let row = SampleKey { stack, thread, state: sample.state, labels };
             rows.push(self.tables.add_row(row, &sample.weights));
         }
         let began_at_ns = profile.meta.started_at_ns;

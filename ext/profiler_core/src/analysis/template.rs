@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::trim_paths;
-use crate::profile::{Function, Kind};
+use crate::profile::{Function, Language};
 use crate::text::{clean, shorten};
 
 /// Extensions of templates.
@@ -17,7 +17,7 @@ pub(crate) const LONGEST_PLACE: usize = 120;
 /// writes it. `None` for other functions.
 pub(crate) fn template_file(function: &Function) -> Option<String> {
     let path = &function.path;
-    let is_template = function.kind() == Kind::Ruby && EXTENSIONS.iter().any(|it| path.ends_with(it));
+    let is_template = function.kind() == Language::Ruby && EXTENSIONS.iter().any(|it| path.ends_with(it));
     is_template.then(|| {
         let inside = path.find("/app/views/").map_or(path.as_str(), |at| path.get(at + 1..).unwrap_or(path));
         shorten(&clean(&trim_paths::path(inside, &[])), LONGEST_PLACE)

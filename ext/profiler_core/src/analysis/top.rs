@@ -7,7 +7,7 @@ use crate::profile::{Profile, SampleType};
 
 /// A function and its weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct TopRow {
     /// The function.
     pub function: FunctionId,
     /// The weight of the stacks that end in the function.
@@ -34,15 +34,15 @@ pub struct Top {
     /// The weight of all rows of the profile.
     pub total: u64,
     /// All functions that have weight.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TopRow>,
 }
 
 /// Weighs the functions of `profile`. Equal weights are ordered by the other weight, then by name and place,
 /// so the result does not depend on the order of the profile's samples.
 #[must_use]
 pub fn top(profile: &Profile, of: SampleType, order: Order) -> Top {
-    let row = |place| Row { function: FunctionId::from_index(place), self_weight: 0, total_weight: 0 };
-    let mut rows: Vec<Row> = (0..profile.functions.len()).map(row).collect();
+    let row = |place| TopRow { function: FunctionId::from_index(place), self_weight: 0, total_weight: 0 };
+    let mut rows: Vec<TopRow> = (0..profile.functions.len()).map(row).collect();
     // The number of the sample in which each function was last seen: a set that is emptied by counting on.
     let mut seen = vec![0; rows.len()];
 
@@ -113,7 +113,7 @@ mod tests {
     fn rows(stacks: &[(&str, u64)], order: Order) -> Vec<(String, u64, u64)> {
         let profile = profile(stacks);
         let top = top(&profile, SampleType::Cpu, order);
-        let name = |row: &Row| profile.function(row.function).unwrap().name.clone();
+        let name = |row: &TopRow| profile.function(row.function).unwrap().name.clone();
         top.rows.iter().map(|row| (name(row), row.self_weight, row.total_weight)).collect()
     }
 

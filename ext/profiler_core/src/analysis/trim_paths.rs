@@ -1,6 +1,6 @@
 //! Paths without the directory in which an app happens to be deployed, so that its profiles can be compared.
 
-use super::sum::Sum;
+use super::sum::ProfileSum;
 use crate::profile::{Function, Profile};
 
 /// Returns `profile` with short paths. Functions that then have the same name, path and first line become
@@ -11,7 +11,7 @@ use crate::profile::{Function, Profile};
 /// stay the same.
 #[must_use]
 pub fn trim_paths(profile: &Profile, roots: &[String]) -> Profile {
-    let mut sum = Sum::default();
+    let mut sum = ProfileSum::default();
     sum.add(profile, |it| Function { path: path(&it.path, roots), ..it.clone() });
     sum.with_header_of(profile)
 }

@@ -2,7 +2,7 @@
 
 use super::sites::Sites;
 use crate::ids::{Id, StackId};
-use crate::profile::{Frame, Function, Kind, Note, Profile, SampleType};
+use crate::profile::{Frame, Function, Language, Note, Profile, SampleType};
 use crate::record::State;
 
 /// The event that a thread waited for.
@@ -223,7 +223,7 @@ impl<'profile> Causes<'profile> {
             named.filter(|it| *it == Cause::Queue).or_else(|| Cause::named_by(name))
         } else {
             let mut wrapper = || frames.next().filter(|it| sites.is_ruby(*it) && !sites.is_app(*it));
-            let computes = self.kind(leaf) != Some(Kind::Cfunc) || is_computing(name);
+            let computes = self.kind(leaf) != Some(Language::Cfunc) || is_computing(name);
             Cause::named_by(name)
                 .or_else(|| wrapper().filter(|_| !computes).and_then(|it| Cause::named_by(sites.name(it))))
         };
@@ -241,9 +241,9 @@ impl<'profile> Causes<'profile> {
             return computes.then_some(Cause::Computing);
         }
         let ran = sum.ran_ns as f64 > sum.waited_ns as f64 * COMPUTES;
-        let computes = named.is_none() && (self.kind(leaf) == Some(Kind::Ruby) || is_computing(name));
+        let computes = named.is_none() && (self.kind(leaf) == Some(Language::Ruby) || is_computing(name));
         // A thread that wants to run is sampled sooner or later, however busy the machine is.
-        let is_unsampled = self.kind(leaf) == Some(Kind::Synthetic);
+        let is_unsampled = self.kind(leaf) == Some(Language::Synthetic);
         let is_delayed = self.is_delayed && !is_unsampled && (named.is_none() || is_local(name));
         (ran || computes || is_delayed).then_some(Cause::HeldUp)
     }
@@ -253,7 +253,7 @@ impl<'profile> Causes<'profile> {
         leaf.is_some_and(|it| Cause::named_by(sites.name(it)).is_none() || is_local(sites.name(it)))
     }
 
-    fn kind(&self, frame: Frame) -> Option<Kind> {
+    fn kind(&self, frame: Frame) -> Option<Language> {
         self.profile.function(frame.function).map(Function::kind)
     }
 }

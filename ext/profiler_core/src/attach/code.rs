@@ -5,7 +5,7 @@
 //! the request. Ruby may run the job more often than it was registered, so the job returns if the request is
 //! not wanted.
 
-use super::request::{self, State};
+use super::request::{self, Progress};
 
 /// `RTLD_NOW`.
 const NOW: u32 = 2;
@@ -29,8 +29,8 @@ impl Code {
         let offset = |offset: usize| u8::try_from(offset).unwrap_or(u8::MAX);
         let mut code = Assembler::default();
         code.put(&[0x53, 0x48, 0x89, 0xfb]); // push rbx; mov rbx, rdi
-        code.put(&[0xb8]).number(State::Wanted as u32); // mov eax, WANTED
-        code.put(&[0xb9]).number(State::Taken as u32); // mov ecx, TAKEN
+        code.put(&[0xb8]).number(Progress::Wanted as u32); // mov eax, WANTED
+        code.put(&[0xb9]).number(Progress::Taken as u32); // mov ecx, TAKEN
         code.put(&[0xf0, 0x0f, 0xb1, 0x4b, offset(request::STATE)]); // lock cmpxchg [rbx + STATE], ecx
         let not_wanted = code.jump(&[0x75]); // jne
         let thread = code.jump(&[0x48, 0x8d, 0x3d, 0, 0, 0]); // lea rdi, [rip + ...]
@@ -54,7 +54,7 @@ impl Code {
         code.put(&[0x48, 0x89, 0xdf, 0x5b, 0xff, 0xe0]); // mov rdi, rbx; pop rbx; jmp rax
         code.land(not_loaded);
         code.land(not_found);
-        code.put(&[0xc7, 0x43, offset(request::STATE)]).number(State::NotLoaded as u32); // mov [rbx + STATE], ...
+        code.put(&[0xc7, 0x43, offset(request::STATE)]).number(Progress::NotLoaded as u32); // mov [rbx + STATE], ...
         code.put(&[0x31, 0xc0, 0x5b, 0xc3]); // xor eax, eax; pop rbx; ret
         let restorer = code.0.len() as u64;
         code.put(&[0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05]); // mov rax, 15; syscall

@@ -79,7 +79,7 @@ pub struct Stopped<'state> {
 
 /// A call to a C function.
 #[derive(Clone, Copy, Debug)]
-pub struct Call {
+pub struct FunctionCall {
     /// The address of the function.
     pub function: u64,
     /// The arguments.
@@ -90,7 +90,7 @@ pub struct Call {
 
 /// A signal frame, with the registers that make a thread use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct SignalFrame {
     /// The address at which the frame must be written.
     pub at: u64,
     /// The contents of the frame.
@@ -122,7 +122,7 @@ pub fn restarted(mut registers: Registers) -> Option<Registers> {
 
 /// Builds the frame for a call. Returns `None` if the thread cannot make one in its current state.
 #[must_use]
-pub fn build(stopped: &Stopped<'_>, extended: Extended, call: Call) -> Option<Frame> {
+pub fn build(stopped: &Stopped<'_>, extended: Extended, call: FunctionCall) -> Option<SignalFrame> {
     let saved = restarted(stopped.registers)?;
     let size = usize::try_from(extended.size).ok()?;
     let state = stopped.extended.get(..size)?;
@@ -161,14 +161,14 @@ pub fn build(stopped: &Stopped<'_>, extended: Extended, call: Call) -> Option<Fr
     [registers[RDI], registers[RSI], registers[RDX]] = call.arguments;
     registers[ORIG_RAX] = u64::MAX; // or the kernel would make the system call again
     registers[EFLAGS] &= !(FLAG_DIRECTION | FLAG_TRAP);
-    Some(Frame { at, bytes, registers })
+    Some(SignalFrame { at, bytes, registers })
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
-    const CALL: Call = Call { function: 0x1000, arguments: [1, 2, 3], restorer: 0x2000 };
+    const CALL: FunctionCall = FunctionCall { function: 0x1000, arguments: [1, 2, 3], restorer: 0x2000 };
     const FORM: Extended = Extended { size: 832, features: 7 };
 
     fn registers() -> Registers {
@@ -178,7 +178,7 @@ mod tests {
         registers
     }
 
-    fn word(frame: &Frame, at: usize) -> u64 {
+    fn word(frame: &SignalFrame, at: usize) -> u64 {
         u64::from_le_bytes(frame.bytes.get(at..at + 8).unwrap().try_into().unwrap())
     }
 

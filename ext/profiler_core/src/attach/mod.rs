@@ -11,7 +11,7 @@ pub mod symbols;
 pub mod waits;
 
 /// The memory of another process.
-pub trait Memory {
+pub trait RemoteMemory {
     /// Fills `into` with the bytes from `address` on. Returns false if some of them cannot be read.
     fn read(&self, address: u64, into: &mut [u8]) -> bool;
 

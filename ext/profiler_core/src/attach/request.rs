@@ -9,11 +9,11 @@ pub const FUNCTION: &str = "profiler_attach";
 /// The maximum length of a message in bytes, including the terminating zero.
 pub const MESSAGE_BYTES: usize = 168;
 
-/// The offset of [`Request::state`].
+/// The offset of [`AttachRequest::state`].
 pub const STATE: usize = 16;
-/// The offset of [`Request::message`].
+/// The offset of [`AttachRequest::message`].
 pub const MESSAGE: usize = 24;
-/// The offset of [`Request::name`].
+/// The offset of [`AttachRequest::name`].
 pub const NAME: usize = MESSAGE + MESSAGE_BYTES;
 /// The offset of the paths of the library and of the script, each of which ends with a zero.
 pub const PATHS: usize = NAME + 16;
@@ -21,7 +21,7 @@ pub const PATHS: usize = NAME + 16;
 /// The progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum State {
+pub enum Progress {
     /// Not requested yet, or withdrawn.
     Idle = 0,
     /// Requested: the job should start.
@@ -38,7 +38,7 @@ pub enum State {
     NotLoaded = 6,
 }
 
-impl State {
+impl Progress {
     /// All states, in the order of their numbers.
     pub const ALL: [Self; 7] =
         [Self::Idle, Self::Wanted, Self::Taken, Self::Loading, Self::Done, Self::Failed, Self::NotLoaded];
@@ -53,17 +53,17 @@ impl State {
 /// The part of a request whose size is fixed.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Request {
+pub struct AttachRequest {
     /// The constant [`MAGIC`].
     pub magic: u64,
     /// The time on the monotonic clock after which the request is void.
     pub deadline_ns: u64,
-    /// The number of a [`State`].
+    /// The number of a [`Progress`].
     pub state: AtomicU32,
     /// The id of the process, in its own namespace. It tells the process from a forked child, which inherits
     /// a copy of the request.
     pub pid: u32,
-    /// The reason for [`State::Failed`].
+    /// The reason for [`Progress::Failed`].
     pub message: [u8; MESSAGE_BYTES],
     /// The constant [`FUNCTION`].
     pub name: [u8; 16],
@@ -94,14 +94,18 @@ mod tests {
     #[test]
     fn is_laid_out_as_the_code_expects() {
         assert_eq!(
-            [offset_of!(Request, state), offset_of!(Request, message), offset_of!(Request, name)],
+            [
+                offset_of!(AttachRequest, state),
+                offset_of!(AttachRequest, message),
+                offset_of!(AttachRequest, name)
+            ],
             [STATE, MESSAGE, NAME]
         );
-        assert_eq!((offset_of!(Request, pid), size_of::<Request>()), (20, PATHS));
+        assert_eq!((offset_of!(AttachRequest, pid), size_of::<AttachRequest>()), (20, PATHS));
         let bytes = bytes(7, b"/a.so", b"/b.rb").unwrap();
         assert_eq!(bytes.get(PATHS..).unwrap(), b"/a.so\0/b.rb\0");
         assert_eq!(super::bytes(7, b"/a\0b", b""), None);
-        assert_eq!(State::from_number(6), Some(State::NotLoaded));
-        assert_eq!(State::from_number(7), None);
+        assert_eq!(Progress::from_number(6), Some(Progress::NotLoaded));
+        assert_eq!(Progress::from_number(7), None);
     }
 }

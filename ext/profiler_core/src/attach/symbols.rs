@@ -1,7 +1,7 @@
 //! The symbols that a library exports. They are read from memory, because the file of the library may have
 //! been replaced since it was loaded.
 
-use super::Memory;
+use super::RemoteMemory;
 
 const MAGIC: [u8; 4] = *b"\x7fELF";
 const CLASS_64: u8 = 2;
@@ -37,7 +37,7 @@ pub struct Segment {
 
 /// A library in the memory of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Library {
+pub struct RemoteLibrary {
     /// The code segment.
     pub code: Segment,
     /// The last writable segment.
@@ -52,10 +52,10 @@ pub struct Library {
     load: u64,
 }
 
-impl Library {
+impl RemoteLibrary {
     /// Reads the headers of the library whose first page is at `base`. Returns `None` if there is no library
     /// for x86-64, or one without a symbol table.
-    pub fn read(memory: &impl Memory, base: u64) -> Option<Self> {
+    pub fn read(memory: &impl RemoteMemory, base: u64) -> Option<Self> {
         let head: [u8; 64] = memory.bytes(base)?;
         let u16_at = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
         let u64_at = |at: usize| Some(u64::from_le_bytes(head.get(at..at + 8)?.try_into().ok()?));
@@ -94,7 +94,7 @@ impl Library {
         Some(found)
     }
 
-    fn read_dynamic(&mut self, memory: &impl Memory, dynamic: u64, base: u64) -> Option<()> {
+    fn read_dynamic(&mut self, memory: &impl RemoteMemory, dynamic: u64, base: u64) -> Option<()> {
         for number in 0..MAX_ENTRIES as u64 {
             let (tag, value) = (memory.u64(dynamic + number * 16)?, memory.u64(dynamic + number * 16 + 8)?);
             // The dynamic linker of glibc replaces offsets with addresses, except in read-only sections.
@@ -112,7 +112,7 @@ impl Library {
     }
 
     /// Returns the address of an exported symbol.
-    pub fn find(&self, memory: &impl Memory, name: &str) -> Option<u64> {
+    pub fn find(&self, memory: &impl RemoteMemory, name: &str) -> Option<u64> {
         let wanted = hash(name);
         let [buckets, first, words, shift]: [u32; 4] = [
             memory.u32(self.hash)?,
@@ -153,7 +153,7 @@ impl Library {
 
     /// Returns the address of a symbol and whether it is an old version. Returns `None` if the symbol has
     /// another name, or is only imported.
-    fn symbol(&self, memory: &impl Memory, number: u32, name: &str) -> Option<(u64, bool)> {
+    fn symbol(&self, memory: &impl RemoteMemory, number: u32, name: &str) -> Option<(u64, bool)> {
         let at = self.symbols + u64::from(number) * 24;
         let [_, _, _, _, info, _, section @ ..]: [u8; 8] = memory.bytes(at)?;
         let value = memory.u64(at + 8)?;
@@ -186,7 +186,7 @@ mod tests {
     /// The memory of this process, through the kernel's file.
     struct Own(std::fs::File);
 
-    impl Memory for Own {
+    impl RemoteMemory for Own {
         fn read(&self, address: u64, into: &mut [u8]) -> bool {
             std::os::unix::fs::FileExt::read_exact_at(&self.0, into, address).is_ok()
         }
@@ -198,14 +198,14 @@ mod tests {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let line = maps.lines().find(|line| line.contains("/libc.so.6")).unwrap();
         let base = u64::from_str_radix(line.split('-').next().unwrap(), 16).unwrap();
-        let libc = Library::read(&own, base).unwrap();
+        let libc = RemoteLibrary::read(&own, base).unwrap();
         assert!(libc.code.start < libc.code.end && libc.data.start < libc.data.end);
         for name in ["sigaction", "dlsym", "dlopen", "malloc"] {
             let address = libc.find(&own, name).unwrap();
             assert!((libc.code.start..libc.code.end).contains(&address), "{name}");
         }
         assert_eq!(libc.find(&own, "rb_require"), None);
-        assert_eq!(Library::read(&own, libc.data.start & !4_095), None);
+        assert_eq!(RemoteLibrary::read(&own, libc.data.start & !4_095), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub enum Form {
 
 /// A request, as far as it is answered without Ruby.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum ControlRequest {
     /// Asks the process to describe itself.
     Who,
     /// Asks where each thread is.
@@ -35,7 +35,7 @@ struct Line {
     form: Form,
 }
 
-impl Request {
+impl ControlRequest {
     /// The requests that Ruby answers.
     pub const OF_RUBY: [&'static str; 11] = [
         "start", "stop", "snapshot", "rotate", "forget", "sessions", "memory", "trace", "tracing", "traced",
@@ -71,11 +71,14 @@ mod tests {
 
     #[test]
     fn reads_what_is_allowed() {
-        assert_eq!(Request::parse(b"{\"do\":\"who\"}\n"), Ok(Request::Who));
-        assert_eq!(Request::parse(br#"{"do":"dump"}"#), Ok(Request::Dump(Form::Text)));
-        assert_eq!(Request::parse(br#"{"do":"dump","form":"json"}"#), Ok(Request::Dump(Form::Json)));
+        assert_eq!(ControlRequest::parse(b"{\"do\":\"who\"}\n"), Ok(ControlRequest::Who));
+        assert_eq!(ControlRequest::parse(br#"{"do":"dump"}"#), Ok(ControlRequest::Dump(Form::Text)));
+        assert_eq!(
+            ControlRequest::parse(br#"{"do":"dump","form":"json"}"#),
+            Ok(ControlRequest::Dump(Form::Json))
+        );
         let line = r#"{"do":"stop","session":1}"#;
-        assert_eq!(Request::parse(line.as_bytes()), Ok(Request::Ruby(line.to_owned())));
+        assert_eq!(ControlRequest::parse(line.as_bytes()), Ok(ControlRequest::Ruby(line.to_owned())));
     }
 
     #[test]
@@ -91,25 +94,25 @@ mod tests {
             "{\"do\":\"dump\",\"form\":\"xml\"}",
         ] {
             assert!(
-                Request::parse(line.as_bytes()).unwrap_err().starts_with("the request cannot be read"),
+                ControlRequest::parse(line.as_bytes()).unwrap_err().starts_with("the request cannot be read"),
                 "{line}"
             );
         }
-        assert_eq!(Request::parse(b"\xff\xfe"), Err("the request is not UTF-8".to_owned()));
-        let refused = Request::parse(br#"{"do":"eval"}"#).unwrap_err();
+        assert_eq!(ControlRequest::parse(b"\xff\xfe"), Err("the request is not UTF-8".to_owned()));
+        let refused = ControlRequest::parse(br#"{"do":"eval"}"#).unwrap_err();
         assert_eq!(
             refused,
             "\"eval\" is not a request (allowed: who, dump, start, stop, snapshot, rotate, forget, sessions, memory, trace, tracing, traced, detach)"
         );
         // Deep nesting must not overflow the stack.
         let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
-        assert!(Request::parse(deep.as_bytes()).is_err());
+        assert!(ControlRequest::parse(deep.as_bytes()).is_err());
     }
 
     proptest::proptest! {
         #[test]
         fn bears_anything(bytes: Vec<u8>) {
-            let _ = Request::parse(&bytes);
+            let _ = ControlRequest::parse(&bytes);
         }
 
         #[test]
@@ -117,12 +120,12 @@ mod tests {
             action in "who|dump|start|stop|[a-z]{0,9}", form in "text|json|[a-z]{0,9}", at in 0..60_usize, byte: u8,
         ) {
             let mut line = format!("{{\"do\":\"{action}\",\"form\":\"{form}\",\"session\":1}}\n").into_bytes();
-            let is_known = Request::parse(&line).is_ok();
-            let all = ["who", "dump"].iter().chain(&Request::OF_RUBY).any(|it| *it == action);
+            let is_known = ControlRequest::parse(&line).is_ok();
+            let all = ["who", "dump"].iter().chain(&ControlRequest::OF_RUBY).any(|it| *it == action);
             proptest::prop_assert_eq!(is_known, all && ["text", "json"].contains(&&*form));
             let len = line.len();
             line[at % len] = byte;
-            let _ = Request::parse(&line);
+            let _ = ControlRequest::parse(&line);
         }
     }
 }

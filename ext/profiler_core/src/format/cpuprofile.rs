@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::display::clean_name;
 use super::json_out::{comma, json, numbers};
-use super::sample_series::Series;
+use super::sample_series::SampleSeries;
 use super::{length, threads, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
@@ -24,7 +24,7 @@ use crate::profile::Profile;
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.time_of(profile)?;
     let mut shares: Vec<Vec<(StackId, u64)>> = vec![Vec::new(); profile.threads.len()];
-    Series::of(profile).each(|share| {
+    SampleSeries::of(profile).each(|share| {
         let weight = share.weights.get(of);
         let Some(sample) = profile.samples.get(share.row.index()).filter(|_| weight > 0) else { return };
         shares.get_mut(sample.thread).into_iter().for_each(|it| it.push((sample.stack, weight)));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::analysis::template::{template_file, LONGEST_PLACE};
-use crate::profile::{Function, Kind};
+use crate::profile::{Function, Language};
 
 use crate::text::{block_depth, clean, shorten};
 
@@ -31,7 +31,7 @@ pub(crate) fn name_in_versions(function: &Function) -> Cow<'_, str> {
 fn with_place(function: &Function, line: u32) -> Cow<'_, str> {
     let name = clean_name(function);
     let has_file = !function.path.is_empty() && !function.path.starts_with(['<', '(']);
-    if function.kind() != Kind::Ruby || !has_file {
+    if function.kind() != Language::Ruby || !has_file {
         return name;
     }
     if let Some(file) = template_file(function) {

@@ -13,12 +13,12 @@ mod thread;
 use std::io::{BufWriter, Write};
 
 use super::json_out::{comma, json, number};
-use super::sample_series::Series;
+use super::sample_series::SampleSeries;
 use super::{threads, Options};
 use crate::error::Error;
 use crate::ids::Id;
 use crate::profile::{Profile, SampleType};
-use thread::Thread;
+use thread::ThreadTables;
 
 /// Writes the file.
 ///
@@ -28,11 +28,12 @@ use thread::Thread;
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
     let names = threads::names(profile);
-    let mut rows: Vec<Thread<'_>> = names.iter().map(|name| Thread::new(profile, of, name)).collect();
-    let mut counters = counters::Counters::new(profile);
+    let mut rows: Vec<ThreadTables<'_>> =
+        names.iter().map(|name| ThreadTables::new(profile, of, name)).collect();
+    let mut counters = counters::CounterTracks::new(profile);
     // The index of each row's stack in the table of its thread, once it is there.
     let mut stacks: Vec<Option<usize>> = vec![None; profile.samples.len()];
-    Series::of(profile).each(|share| {
+    SampleSeries::of(profile).each(|share| {
         let place = share.row.index();
         let (Some(sample), Some(stack)) = (profile.samples.get(place), stacks.get_mut(place)) else { return };
         if let Some(thread) = rows.get_mut(sample.thread) {
@@ -48,7 +49,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     }
     // The front end requires at least one thread.
     if rows.is_empty() {
-        rows.push(Thread::new(profile, of, "main"));
+        rows.push(ThreadTables::new(profile, of, "main"));
     }
 
     let mut out = BufWriter::with_capacity(1 << 16, out);

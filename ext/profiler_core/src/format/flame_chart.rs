@@ -7,9 +7,9 @@
 use std::cmp::Reverse;
 
 use super::display::display_name;
-use super::folded::{Names, Stack};
+use super::folded::{FoldedStack, FrameNames};
 use super::length::{self, Lengths};
-use super::sample_series::Series;
+use super::sample_series::SampleSeries;
 use super::ThreadFrames;
 use crate::analysis::call_tree::Calls;
 use crate::error::Error;
@@ -42,13 +42,13 @@ pub(super) fn in_time(
     profile: &Profile,
     of: SampleType,
     thread_frames: ThreadFrames,
-) -> Result<Vec<(Stack, u64)>, Error> {
+) -> Result<Vec<(FoldedStack, u64)>, Error> {
     if profile.timeline.is_none() {
         return Err(Error::NoTimeline);
     }
     let calls = Calls::of(profile);
     let entries = entries(profile, of, &calls);
-    let names = Names::new(profile, of, thread_frames, display_name);
+    let names = FrameNames::new(profile, of, thread_frames, display_name);
     let named = |it: &Entry| (names.call(&calls, it.call, it.thread), it.weight);
     let lengths = Lengths::new(profile, calls.all.iter().map(|it| (it.caller, Some(it.function))));
     if entries.len() <= MAX_STACKS {
@@ -79,7 +79,7 @@ pub(super) fn in_time(
 
 fn entries(profile: &Profile, of: SampleType, calls: &Calls) -> Vec<Entry> {
     let mut threads: Vec<Vec<Entry>> = vec![Vec::new(); profile.threads.len()];
-    Series::of(profile).each(|share| {
+    SampleSeries::of(profile).each(|share| {
         let weight = share.weights.get(of);
         let Some(sample) = profile.samples.get(share.row.index()).filter(|_| weight > 0) else { return };
         let Some((call, entries)) = calls.place(sample.stack).zip(threads.get_mut(sample.thread)) else {
@@ -196,7 +196,7 @@ mod tests {
         profile
     }
 
-    fn drawn(events: usize) -> Vec<(Stack, u64)> {
+    fn drawn(events: usize) -> Vec<(FoldedStack, u64)> {
         in_time(&profile(events), SampleType::Cpu, ThreadFrames::Never).unwrap()
     }
 

@@ -32,7 +32,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 }
 
 /// The names of a stack's frames, root first.
-pub(super) type Stack = Vec<Rc<str>>;
+pub(super) type FoldedStack = Vec<Rc<str>>;
 
 /// Returns each distinct stack that has weight, in that spelling, and the weight. They are ordered frame by
 /// frame, so that stacks with the same beginning are adjacent. (If ordered by line, `save!` would come between `save` and
@@ -46,11 +46,11 @@ pub(super) fn fold(
     thread_frames: ThreadFrames,
     spelling: Spelling,
     most: u64,
-) -> Result<BTreeMap<Stack, u64>, Error> {
+) -> Result<BTreeMap<FoldedStack, u64>, Error> {
     let weighs = || profile.samples.iter().filter(|it| it.weights.get(of) > 0);
     Lengths::of_stacks(profile).check(weighs().map(|it| it.stack.index()), most)?;
-    let names = Names::new(profile, of, thread_frames, spelling);
-    let mut stacks: BTreeMap<Stack, u64> = BTreeMap::new();
+    let names = FrameNames::new(profile, of, thread_frames, spelling);
+    let mut stacks: BTreeMap<FoldedStack, u64> = BTreeMap::new();
     for sample in weighs() {
         let sum = stacks.entry(names.sample(profile, sample)).or_default();
         *sum = sum.saturating_add(sample.weights.get(of));
@@ -59,13 +59,13 @@ pub(super) fn fold(
 }
 
 /// The names of frames and threads.
-pub(super) struct Names {
+pub(super) struct FrameNames {
     functions: Vec<Rc<str>>,
     threads: Vec<Rc<str>>,
     with_threads: bool,
 }
 
-impl Names {
+impl FrameNames {
     pub(super) fn new(
         profile: &Profile,
         of: SampleType,
@@ -89,18 +89,19 @@ impl Names {
         }
     }
 
-    fn sample(&self, profile: &Profile, sample: &Sample) -> Stack {
+    fn sample(&self, profile: &Profile, sample: &Sample) -> FoldedStack {
         self.stack(profile.frames_of(sample.stack).map(|it| it.function), sample.thread)
     }
 
     /// Returns the stack that ends in a call.
-    pub(super) fn call(&self, calls: &Calls, place: usize, thread: usize) -> Stack {
+    pub(super) fn call(&self, calls: &Calls, place: usize, thread: usize) -> FoldedStack {
         self.stack(calls.functions(place), thread)
     }
 
     /// Returns the names of functions that are given leaf first.
-    fn stack(&self, functions: impl Iterator<Item = FunctionId>, thread: usize) -> Stack {
-        let mut stack: Stack = functions.filter_map(|it| self.functions.get(it.index()).cloned()).collect();
+    fn stack(&self, functions: impl Iterator<Item = FunctionId>, thread: usize) -> FoldedStack {
+        let mut stack: FoldedStack =
+            functions.filter_map(|it| self.functions.get(it.index()).cloned()).collect();
         if self.with_threads {
             stack.extend(self.threads.get(thread).cloned());
         }

@@ -8,7 +8,7 @@
 mod comparison;
 mod periods;
 
-pub use comparison::{write_comparison, Run};
+pub use comparison::{write_comparison, PageRun};
 pub use periods::{write_periods, Period};
 
 use std::borrow::Cow;
@@ -95,7 +95,7 @@ struct PageFacts<'profile> {
     /// The samples that load code, by index.
     loading: Vec<usize>,
     origins: Vec<&'static str>,
-    /// A letter for each function: see [`Class::letter`](crate::analysis::sites::Class::letter).
+    /// A letter for each function: see [`CodeUse::letter`](crate::analysis::sites::CodeUse::letter).
     classes: String,
     /// The package that counts as the app of an installed tool.
     tool: Option<String>,

@@ -21,12 +21,12 @@ pub(super) struct Share {
 /// All shares of a profile. Together they weigh as much as the profile, with or without a timeline. Weights
 /// without an event (the oldest were dropped, or none was kept) come first. Within each thread they follow
 /// one another, with stacks that begin alike next to each other.
-pub(super) struct Series<'profile> {
+pub(super) struct SampleSeries<'profile> {
     profile: &'profile Profile,
     timeless: Vec<Share>,
 }
 
-impl<'profile> Series<'profile> {
+impl<'profile> SampleSeries<'profile> {
     pub(super) fn of(profile: &'profile Profile) -> Self {
         let mut left: Vec<Weights> = profile.samples.iter().map(|it| it.weights).collect();
         let mut first_ns = None;

@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 
 use super::display::clean_name;
 use super::json_out::{comma, json, numbers};
-use super::sample_series::Series;
+use super::sample_series::SampleSeries;
 use super::{length, threads, Options};
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
@@ -53,7 +53,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     write!(out, r#"]}},"profiles":["#)?;
 
     let names = threads::names(profile);
-    let series = Series::of(profile);
+    let series = SampleSeries::of(profile);
     let mut stacks = Stacks::new(profile, &order);
     let busy = threads::busy(profile, default);
     let (mut written, mut active) = (0, (0, (0, 0)));
@@ -102,7 +102,7 @@ fn by_use(profile: &Profile) -> Vec<FunctionId> {
 }
 
 /// Returns the stacks of each thread in chronological order; equal neighbours are merged.
-fn entries(profile: &Profile, series: &Series<'_>, of: SampleType) -> Vec<Vec<(StackId, u64)>> {
+fn entries(profile: &Profile, series: &SampleSeries<'_>, of: SampleType) -> Vec<Vec<(StackId, u64)>> {
     let mut threads: Vec<Vec<(StackId, u64)>> = vec![Vec::new(); profile.threads.len()];
     series.each(|share| {
         let weight = share.weights.get(of);

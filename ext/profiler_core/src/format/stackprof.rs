@@ -11,7 +11,7 @@ use serde_json::{json, Map, Value};
 
 use super::display::clean_name;
 use super::json_out::{comma, numbers};
-use super::sample_series::Series;
+use super::sample_series::SampleSeries;
 use super::Options;
 use crate::error::Error;
 use crate::ids::{FunctionId, Id, StackId};
@@ -43,7 +43,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let mut runs: Vec<(StackId, u64)> = Vec::new();
     let mut ticks = vec![0_u64; profile.stacks.len()];
     let mut rest = 0;
-    Series::of(profile).each(|share| {
+    SampleSeries::of(profile).each(|share| {
         let Some(sample) = profile.samples.get(share.row.index()) else { return };
         rest += share.weights.get(of);
         let number = rest / unit;

@@ -73,7 +73,7 @@ pub fn write_difference(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let of = options.sample_type_of(profile)?;
-    let mut pairs: BTreeMap<folded::Stack, (u64, u64)> = BTreeMap::new();
+    let mut pairs: BTreeMap<folded::FoldedStack, (u64, u64)> = BTreeMap::new();
     for (stack, weight) in folded::fold(base, of, ThreadFrames::Never, name_in_versions, length::IN_MEMORY)? {
         pairs.entry(stack).or_default().0 = (weight as f64 * scale).round() as u64;
     }
@@ -97,8 +97,8 @@ fn line(stack: &[Rc<str>], numbers: &str) -> String {
 }
 
 /// Returns each stack with its frames reversed, from the leaf on.
-fn reversed(stacks: BTreeMap<folded::Stack, u64>) -> BTreeMap<folded::Stack, u64> {
-    let mut turned: BTreeMap<folded::Stack, u64> = BTreeMap::new();
+fn reversed(stacks: BTreeMap<folded::FoldedStack, u64>) -> BTreeMap<folded::FoldedStack, u64> {
+    let mut turned: BTreeMap<folded::FoldedStack, u64> = BTreeMap::new();
     for (mut stack, weight) in stacks {
         stack.reverse();
         let sum = turned.entry(stack).or_default();

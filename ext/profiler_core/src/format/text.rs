@@ -20,10 +20,10 @@ pub use cells::Fit;
 pub use changes::{Changes, Selected};
 pub use markers::markers;
 pub use methods::methods;
-pub use ranking::{By, Page, Ranked, Ranking};
+pub use ranking::{By, Ranked, Ranking, RankingPage};
 pub use requires::required;
 pub use requires_diff::required_changes;
-pub use source::{end_of, sources, Weighed};
+pub use source::{end_of, sources, SourceWeights};
 pub use tree::{tree, Shown};
 
 pub(super) use changes::summary;

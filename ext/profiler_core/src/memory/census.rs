@@ -7,13 +7,13 @@ use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
 
 use super::arena::{next_chain, ArenaHeap, Chunk};
-use super::index::{Chunks, Index, Span, Table};
-use super::layout::{lay_out, Known, Part, PartKind};
+use super::index::{ChunkRun, Chunks, Index, Table};
+use super::layout::{lay_out, PartKind, ProcessFacts, RegionPart};
 use super::mapping::PAGE;
 use super::owners::{Owners, NOBODY, PLAIN};
 use super::pages::{Memory, Source, SWAPPED};
-use super::report::{add_to, Kind, Kinds, Report, Sum, DONE, FILE, KINDS, STACKS, UNNAMED};
-use super::slots::Slot;
+use super::report::{add_to, Kinds, MemoryKind, Report, ResidentSum, DONE, FILE, KINDS, STACKS, UNNAMED};
+use super::slots::HeapSlot;
 
 mod chunks;
 
@@ -45,7 +45,7 @@ pub struct FileRange {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CensusInput<'tables> {
     /// For the parts of its memory.
-    pub known: Known<'tables>,
+    pub known: ProcessFacts<'tables>,
     /// The pages of Ruby's heap.
     pub pages: &'tables [RubyPage],
     /// Each class, with the first of its ancestors that is not a singleton class, by address.
@@ -82,9 +82,9 @@ pub fn take<M, P, C, S, N>(
 ) -> bool
 where
     M: Source,
-    P: Table<Part>,
+    P: Table<RegionPart>,
     C: Table<Chunk>,
-    S: Table<Span>,
+    S: Table<ChunkRun>,
     N: Table<u32>,
 {
     let CensusTables { parts, chunks, spans, firsts, owners, queue } = tables;
@@ -117,10 +117,10 @@ where
 }
 
 /// Adds a part to its kind, and its chunks to the tables.
-fn add_part<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
+fn add_part<M: Source, C: Table<Chunk>, S: Table<ChunkRun>, N: Table<u32>>(
     memory: &Memory<'_, M>,
     facts: &CensusInput<'_>,
-    part: &Part,
+    part: &RegionPart,
     chunks: &mut Chunks<'_, C, S, N>,
     report: &mut Report,
 ) {
@@ -136,27 +136,27 @@ fn add_part<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
 }
 
 /// Returns the kind of a part that is not walked.
-fn plain_kind(part: PartKind) -> Kind {
+fn plain_kind(part: PartKind) -> MemoryKind {
     match part {
-        PartKind::Heap(ArenaHeap { arena: 0, .. }) => Kind::MainArena,
-        PartKind::Heap(_) => Kind::ThreadArenas,
-        PartKind::Block => Kind::Blocks,
-        PartKind::RubyPage => Kind::RubyPages,
-        PartKind::Own => Kind::Own,
-        PartKind::ThreadStack => Kind::ThreadStacks,
-        PartKind::FiberStack => Kind::FiberStacks,
-        PartKind::MainStack => Kind::MainStack,
-        PartKind::Jit => Kind::Jit,
-        PartKind::TransientHeap => Kind::TransientHeap,
-        PartKind::Data(_) => Kind::LibraryData,
-        PartKind::Unnamed => Kind::Unnamed,
+        PartKind::Heap(ArenaHeap { arena: 0, .. }) => MemoryKind::MainArena,
+        PartKind::Heap(_) => MemoryKind::ThreadArenas,
+        PartKind::Block => MemoryKind::Blocks,
+        PartKind::RubyPage => MemoryKind::RubyPages,
+        PartKind::Own => MemoryKind::Own,
+        PartKind::ThreadStack => MemoryKind::ThreadStacks,
+        PartKind::FiberStack => MemoryKind::FiberStacks,
+        PartKind::MainStack => MemoryKind::MainStack,
+        PartKind::Jit => MemoryKind::Jit,
+        PartKind::TransientHeap => MemoryKind::TransientHeap,
+        PartKind::Data(_) => MemoryKind::LibraryData,
+        PartKind::Unnamed => MemoryKind::Unnamed,
     }
 }
 
 /// Returns the resident memory by kind, without a walk through chunks and slots: for a process that runs.
 #[must_use]
-pub fn kinds<M: Source>(memory: &Memory<'_, M>, known: &Known<'_>) -> Kinds {
-    let mut kinds = [Sum::default(); KINDS];
+pub fn kinds<M: Source>(memory: &Memory<'_, M>, known: &ProcessFacts<'_>) -> Kinds {
+    let mut kinds = [ResidentSum::default(); KINDS];
     lay_out(memory, known, |part| {
         let resident = memory.resident(part.start, part.end);
         if part.kind != PartKind::FiberStack || resident > 0 {
@@ -166,7 +166,7 @@ pub fn kinds<M: Source>(memory: &Memory<'_, M>, known: &Known<'_>) -> Kinds {
     kinds
 }
 
-fn add_heap<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
+fn add_heap<M: Source, C: Table<Chunk>, S: Table<ChunkRun>, N: Table<u32>>(
     memory: &Memory<'_, M>,
     facts: &CensusInput<'_>,
     heap: &ArenaHeap,
@@ -176,7 +176,7 @@ fn add_heap<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
     report.arena(heap.arena);
     if heap.first > heap.start {
         let end = heap.first.min(heap.end);
-        let kind = if heap.first == heap.end { Kind::Broken } else { Kind::Arena };
+        let kind = if heap.first == heap.end { MemoryKind::Broken } else { MemoryKind::Arena };
         report.add(kind, memory.resident(heap.start, end));
     }
     if heap.first == heap.end {
@@ -192,7 +192,7 @@ fn add_heap<M: Source, C: Table<Chunk>, S: Table<Span>, N: Table<u32>>(
         // Another thread was changing this chunk.
         report.broken_chains += 1;
         let next = next_chain(memory, reached, heap.end);
-        report.add(Kind::Broken, memory.resident(reached, next.unwrap_or(heap.end)));
+        report.add(MemoryKind::Broken, memory.resident(reached, next.unwrap_or(heap.end)));
         match next {
             Some(next) => part.first = next,
             None => return,
@@ -208,15 +208,15 @@ fn count_slots<M: Source>(memory: &Memory<'_, M>, facts: &CensusInput<'_>, repor
         each_slot(memory, page, |_, _| live += 1);
         let resident = memory.resident(*body, body + facts.known.ruby_page_bytes);
         if live == 0 {
-            report.add(Kind::EmptyPages, resident);
+            report.add(MemoryKind::EmptyPages, resident);
             continue;
         }
         let bytes = (live * page.slot).min(resident);
-        if let Some(sum) = report.kinds.get_mut(Kind::LiveSlots as usize) {
+        if let Some(sum) = report.kinds.get_mut(MemoryKind::LiveSlots as usize) {
             sum.bytes += bytes;
             sum.count += live;
         }
-        if let Some(sum) = report.kinds.get_mut(Kind::FreeSlots as usize) {
+        if let Some(sum) = report.kinds.get_mut(MemoryKind::FreeSlots as usize) {
             sum.bytes += resident - bytes;
             sum.count += (page.end - page.first) / page.slot.max(1) - live;
         }
@@ -224,7 +224,7 @@ fn count_slots<M: Source>(memory: &Memory<'_, M>, facts: &CensusInput<'_>, repor
 }
 
 /// Passes each live object of a page with its words.
-fn each_slot<M: Source>(memory: &Memory<'_, M>, page: &RubyPage, mut found: impl FnMut(Slot, &[u64])) {
+fn each_slot<M: Source>(memory: &Memory<'_, M>, page: &RubyPage, mut found: impl FnMut(HeapSlot, &[u64])) {
     let words = (page.slot / 8) as usize;
     let mut slot_words = [0; LARGEST_SLOT];
     let Some(slot_words) = slot_words.get_mut(..words).filter(|it| it.len() >= 2) else { return };
@@ -238,7 +238,7 @@ fn each_slot<M: Source>(memory: &Memory<'_, M>, page: &RubyPage, mut found: impl
             memory.read(at, head) && memory.read(at + 8 * in_page as u64, tail)
         };
         if let (true, [flags, class, ..]) = (is_read, &*slot_words) {
-            if let Some(slot) = Slot::new(*flags, *class) {
+            if let Some(slot) = HeapSlot::new(*flags, *class) {
                 found(slot, slot_words);
             }
         }
@@ -275,7 +275,7 @@ fn adopt_of_slots<M: Source>(
 }
 
 /// Returns the key of an object's owner: its class, or its type.
-pub(super) fn key_of(slot: &Slot, classes: &[(u64, u64)]) -> u64 {
+pub(super) fn key_of(slot: &HeapSlot, classes: &[(u64, u64)]) -> u64 {
     let real = || {
         let place = classes.binary_search_by_key(&slot.class, |it| it.0).ok()?;
         classes.get(place).map(|it| it.1)
@@ -291,7 +291,7 @@ pub(super) fn key_of(slot: &Slot, classes: &[(u64, u64)]) -> u64 {
 fn adopt_of_parts<M: Source>(
     memory: &Memory<'_, M>,
     facts: &CensusInput<'_>,
-    parts: &[Part],
+    parts: &[RegionPart],
     owners: &mut Owners<'_>,
     report: &mut Report,
 ) {
@@ -328,7 +328,7 @@ fn adopt_of_parts<M: Source>(
 }
 
 /// Returns where the contents of a part begin: what is below the pointer of a stack is left over.
-fn live_start(stacks: &[u64], part: &Part) -> u64 {
+fn live_start(stacks: &[u64], part: &RegionPart) -> u64 {
     match part.kind {
         PartKind::ThreadStack | PartKind::MainStack => {
             let here = stacks.iter().filter(|pointer| (part.start..part.end).contains(*pointer));

@@ -15,7 +15,7 @@ const ROWS: usize = 20;
 
 /// The change of one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct RowChange {
     /// The key of a kind, or the name of an owner.
     pub name: String,
     /// Bytes before.
@@ -28,7 +28,7 @@ pub struct Change {
     pub count_after: u64,
 }
 
-impl Change {
+impl RowChange {
     /// Returns the bytes more.
     #[must_use]
     pub fn growth(&self) -> i64 {
@@ -46,9 +46,9 @@ pub struct LedgerDiff {
     /// The seconds between the two ledgers.
     pub seconds: f64,
     /// Kinds, the largest change first.
-    pub kinds: Vec<Change>,
+    pub kinds: Vec<RowChange>,
     /// Owners, the largest change first. Empty if one of the ledgers has none.
-    pub owners: Vec<Change>,
+    pub owners: Vec<RowChange>,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }
@@ -91,7 +91,7 @@ impl LedgerDiff {
     /// Returns the changes as text for people.
     #[must_use]
     pub fn text(&self) -> String {
-        let rss = Change { before: self.rss_before, after: self.rss_after, ..Change::default() };
+        let rss = RowChange { before: self.rss_before, after: self.rss_after, ..RowChange::default() };
         let mut text = format!(
             "RSS {} -> {} ({}) in {:.0} s.\n",
             bytes(self.rss_before),
@@ -106,23 +106,23 @@ impl LedgerDiff {
     }
 }
 
-pub(super) fn changes(before: Vec<(String, u64, u64)>, after: Vec<(String, u64, u64)>) -> Vec<Change> {
-    let mut all: BTreeMap<String, Change> = BTreeMap::new();
+pub(super) fn changes(before: Vec<(String, u64, u64)>, after: Vec<(String, u64, u64)>) -> Vec<RowChange> {
+    let mut all: BTreeMap<String, RowChange> = BTreeMap::new();
     for (name, bytes, number) in before {
-        let row = all.entry(name.clone()).or_insert(Change { name, ..Change::default() });
+        let row = all.entry(name.clone()).or_insert(RowChange { name, ..RowChange::default() });
         (row.before, row.count_before) = (bytes, number);
     }
     for (name, bytes, number) in after {
-        let row = all.entry(name.clone()).or_insert(Change { name, ..Change::default() });
+        let row = all.entry(name.clone()).or_insert(RowChange { name, ..RowChange::default() });
         (row.after, row.count_after) = (bytes, number);
     }
-    let mut all: Vec<Change> = all.into_values().collect();
+    let mut all: Vec<RowChange> = all.into_values().collect();
     all.sort_by_key(|it| std::cmp::Reverse(it.growth().unsigned_abs()));
     all
 }
 
-fn write_changes(text: &mut String, title: &str, rows: &[Change], words: impl Fn(&str) -> String) {
-    let rows: Vec<&Change> = rows.iter().filter(|it| it.growth() != 0).take(ROWS).collect();
+fn write_changes(text: &mut String, title: &str, rows: &[RowChange], words: impl Fn(&str) -> String) {
+    let rows: Vec<&RowChange> = rows.iter().filter(|it| it.growth() != 0).take(ROWS).collect();
     if rows.is_empty() {
         return;
     }

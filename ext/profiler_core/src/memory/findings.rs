@@ -1,7 +1,7 @@
 //! Findings about a ledger, each with a remedy.
 
 use super::ledger::{Ledger, Snapshot};
-use super::rows::Finding;
+use super::rows::LedgerFinding;
 use crate::text::units::{bytes, count, counted, percent};
 
 /// The smallest amount that is worth a finding, in bytes and as a share of the resident memory.
@@ -19,8 +19,8 @@ impl Ledger {
 }
 
 /// Returns all findings, the most bytes first.
-fn all(ledger: &Ledger) -> Vec<Finding> {
-    let mut all: Vec<Finding> = Vec::new();
+fn all(ledger: &Ledger) -> Vec<LedgerFinding> {
+    let mut all: Vec<LedgerFinding> = Vec::new();
     if let Some(snapshot) = &ledger.snapshot {
         all.extend(leak(ledger, snapshot));
         all.extend(tops(ledger, snapshot));
@@ -39,12 +39,12 @@ fn is_worth_reporting(bytes: u64, ledger: &Ledger) -> bool {
     bytes >= MIN_BYTES && bytes as f64 >= ledger.rss as f64 * MIN_SHARE
 }
 
-fn finding(kind: &str, bytes: u64, text: String, remedy: impl Into<String>) -> Finding {
-    Finding { kind: kind.to_owned(), bytes, text, remedy: remedy.into() }
+fn finding(kind: &str, bytes: u64, text: String, remedy: impl Into<String>) -> LedgerFinding {
+    LedgerFinding { kind: kind.to_owned(), bytes, text, remedy: remedy.into() }
 }
 
 /// Memory that nothing refers to: a leak of C code.
-fn leak(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
+fn leak(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
     let leaked = ledger.bytes("unreferenced");
     // Memory that is referenced only from a part that was not walked looks lost.
     if leaked < MIN_LEAK || ledger.bytes("not_walked") * 10 > leaked {
@@ -80,7 +80,7 @@ fn leak(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
 }
 
 /// The free ends of the arenas of threads, which malloc keeps.
-fn tops(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
+fn tops(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
     let of_threads = snapshot.arenas.iter().filter(|it| !it.main);
     let large = of_threads.clone().filter(|it| it.top >= 1 << 20).count();
     let tops: u64 = of_threads.map(|it| it.top).sum();
@@ -100,7 +100,7 @@ fn tops(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
 }
 
 /// Whole free pages inside of arenas.
-fn free_pages(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
+fn free_pages(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
     is_worth_reporting(snapshot.trimmable, ledger).then(|| {
         finding(
             "free_pages",
@@ -112,7 +112,7 @@ fn free_pages(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
 }
 
 /// Free memory that is in no whole page.
-fn fragments(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
+fn fragments(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
     let free = ledger.bytes("free_chunks").saturating_sub(snapshot.trimmable);
     is_worth_reporting(free, ledger).then(|| {
         finding(
@@ -125,7 +125,7 @@ fn fragments(ledger: &Ledger, snapshot: &Snapshot) -> Option<Finding> {
 }
 
 /// Free memory of jemalloc: whole pages, and the rest of pages that also have blocks in use.
-fn jemalloc(ledger: &Ledger) -> Vec<Finding> {
+fn jemalloc(ledger: &Ledger) -> Vec<LedgerFinding> {
     let Some(count) = &ledger.jemalloc else { return Vec::new() };
     let kept = ledger.bytes("jemalloc_free");
     let mut found = Vec::new();
@@ -154,7 +154,7 @@ fn jemalloc(ledger: &Ledger) -> Vec<Finding> {
 }
 
 /// Pages of Ruby's heap without a live object.
-fn empty_pages(ledger: &Ledger) -> Option<Finding> {
+fn empty_pages(ledger: &Ledger) -> Option<LedgerFinding> {
     let empty = ledger.bytes("empty_pages");
     is_worth_reporting(empty, ledger).then(|| {
         finding(
@@ -167,7 +167,7 @@ fn empty_pages(ledger: &Ledger) -> Option<Finding> {
 }
 
 /// Code of a JIT.
-fn jit(ledger: &Ledger) -> Option<Finding> {
+fn jit(ledger: &Ledger) -> Option<LedgerFinding> {
     let code = ledger.bytes("jit");
     is_worth_reporting(code, ledger).then(|| {
         finding(
@@ -180,7 +180,7 @@ fn jit(ledger: &Ledger) -> Option<Finding> {
 }
 
 /// Memory in swap.
-fn swap(ledger: &Ledger) -> Option<Finding> {
+fn swap(ledger: &Ledger) -> Option<LedgerFinding> {
     is_worth_reporting(ledger.swapped, ledger).then(|| {
         finding(
             "swap",

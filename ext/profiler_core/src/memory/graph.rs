@@ -10,7 +10,7 @@ use ::core::prelude::rust_2021::*;
 use super::census::RubyPage;
 use super::index::Table;
 use super::pages::{Memory, Source};
-use super::slots::Slot;
+use super::slots::HeapSlot;
 
 /// The kinds of tables to fill, which grow without malloc.
 pub trait TableKinds {
@@ -112,7 +112,7 @@ impl<'tables, N: Table<u32>> Places<'tables, N> {
     pub fn each<M: Source>(
         &self,
         memory: &Memory<'_, M>,
-        mut found: impl FnMut(u32, u64, u64, Option<Slot>),
+        mut found: impl FnMut(u32, u64, u64, Option<HeapSlot>),
     ) {
         let mut number = 0;
         for page in self.pages {
@@ -131,8 +131,8 @@ fn slots_of(page: &RubyPage) -> u64 {
 
 /// Returns the object in the slot at an address.
 #[must_use]
-pub fn slot_at<M: Source>(memory: &Memory<'_, M>, address: u64) -> Option<Slot> {
-    Slot::new(memory.word(address)?, memory.word(address + 8)?)
+pub fn slot_at<M: Source>(memory: &Memory<'_, M>, address: u64) -> Option<HeapSlot> {
+    HeapSlot::new(memory.word(address)?, memory.word(address + 8)?)
 }
 
 /// The references of all nodes, the root's last.

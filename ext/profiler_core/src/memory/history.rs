@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::diff::{changes, Change};
+use super::diff::{changes, RowChange};
 use super::ledger::Ledger;
 use super::rows::{ClassRow, MallocCount};
 use super::text::kind_words;
@@ -213,7 +213,7 @@ fn growth(after: u64, before: u64) -> i64 {
     (after as i64).saturating_sub(before as i64)
 }
 
-fn kind_changes(first: &MemoryRow, last: &MemoryRow) -> Vec<Change> {
+fn kind_changes(first: &MemoryRow, last: &MemoryRow) -> Vec<RowChange> {
     let rows = |row: &MemoryRow| row.kinds.iter().map(|(kind, bytes)| (kind.clone(), *bytes, 0)).collect();
     changes(rows(first), rows(last))
 }

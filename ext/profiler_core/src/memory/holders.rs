@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::graph::Root;
 use super::slots::INTERNAL;
-use super::why_report::{Group, Step, WhyReport, AT_MODULE, STEPS};
+use super::why_report::{HolderGroup, Step, WhyReport, AT_MODULE, STEPS};
 use crate::text::clean;
 use crate::text::units::{bytes, count};
 
@@ -65,8 +65,8 @@ pub struct Why {
 
 /// Returns the groups that are shown, those that retain most first.
 #[must_use]
-pub fn shown(report: &WhyReport) -> Vec<&Group> {
-    let mut groups: Vec<&Group> = report.groups.iter().filter(|group| group.count > 0).collect();
+pub fn shown(report: &WhyReport) -> Vec<&HolderGroup> {
+    let mut groups: Vec<&HolderGroup> = report.groups.iter().filter(|group| group.count > 0).collect();
     groups.sort_by_key(|group| std::cmp::Reverse((group.retained, group.count, group.hash)));
     groups.truncate(MAX_GROUPS);
     groups
@@ -74,7 +74,7 @@ pub fn shown(report: &WhyReport) -> Vec<&Group> {
 
 /// Returns the steps of a group that are kept, from the root on.
 #[must_use]
-pub fn steps(group: &Group) -> Vec<Step> {
+pub fn steps(group: &HolderGroup) -> Vec<Step> {
     group.steps.iter().take(group.length as usize).rev().copied().collect()
 }
 
@@ -82,7 +82,7 @@ impl Why {
     /// Creates the rows. `name` returns the name of a class by its key.
     #[must_use]
     pub fn new(class: String, report: &WhyReport, name: impl Fn(u64) -> String) -> Self {
-        let row = |group: &Group| {
+        let row = |group: &HolderGroup| {
             let path = steps(group).into_iter().map(|step| StepRow {
                 class: name(step.key).trim_start_matches(INTERNAL).to_owned(),
                 name: String::new(),
@@ -177,16 +177,17 @@ mod tests {
         Step { key, retained, is_dominator, ..Step::default() }
     }
 
-    fn report(group: Group) -> WhyReport {
-        let mut groups = [Group::default(); GROUPS];
+    fn report(group: HolderGroup) -> WhyReport {
+        let mut groups = [HolderGroup::default(); GROUPS];
         groups[7] = group;
-        groups[9] = Group { count: 3, hash: 2, length: 1, ..Group::default() };
+        groups[9] = HolderGroup { count: 3, hash: 2, length: 1, ..HolderGroup::default() };
         WhyReport { objects: 9, references: 8, bytes: 7_000, count: 15, retained: 5_000, groups, is_whole: 1 }
     }
 
     #[test]
     fn lists_paths_from_their_beginning_on() {
-        let mut group = Group { count: 10, retained: 4_096, root: AT_MODULE, length: 3, ..Group::default() };
+        let mut group =
+            HolderGroup { count: 10, retained: 4_096, root: AT_MODULE, length: 3, ..HolderGroup::default() };
         group.steps[..3].copy_from_slice(&[step(3, 2_048, 1), step(2, 0, 0), step(1, 9_216, 1)]);
         let mut why = Why::new("Foo".into(), &report(group), |key| format!("{INTERNAL}class {key}"));
         assert_eq!((why.count, why.others, why.holders.len()), (15, 2, 2));
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn says_what_is_missing_in_a_long_path() {
-        let group = Group { count: 1, length: 100, ..Group::default() };
+        let group = HolderGroup { count: 1, length: 100, ..HolderGroup::default() };
         let why = Why::new("*".into(), &report(group), |_| "Node".into());
         let long = why.holders.iter().find(|it| it.missing > 0).unwrap();
         assert_eq!((long.path.len(), long.missing), (STEPS, 100 - STEPS as u64));

@@ -23,7 +23,7 @@ pub trait Table<T> {
 
 /// A contiguous run of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct ChunkRun {
     /// The address of the first chunk.
     pub start: u64,
     /// The address after the last chunk.
@@ -43,7 +43,7 @@ pub struct Chunks<'tables, C, S, F> {
     is_whole: bool,
 }
 
-impl<'tables, C: Table<Chunk>, S: Table<Span>, F: Table<u32>> Chunks<'tables, C, S, F> {
+impl<'tables, C: Table<Chunk>, S: Table<ChunkRun>, F: Table<u32>> Chunks<'tables, C, S, F> {
     /// Creates a collection that fills these tables.
     pub fn new(chunks: &'tables mut C, spans: &'tables mut S, firsts: &'tables mut F) -> Self {
         Self { chunks, spans, firsts, is_whole: true }
@@ -64,7 +64,7 @@ impl<'tables, C: Table<Chunk>, S: Table<Span>, F: Table<u32>> Chunks<'tables, C,
             self.is_whole &= self.chunks.push(chunk);
         });
         if self.chunks.count() > first {
-            let span = Span { start: heap.first, end: last_end, place, is_block: false };
+            let span = ChunkRun { start: heap.first, end: last_end, place, is_block: false };
             self.is_whole &= self.spans.push(span);
         }
         reached
@@ -72,7 +72,7 @@ impl<'tables, C: Table<Chunk>, S: Table<Span>, F: Table<u32>> Chunks<'tables, C,
 
     /// Adds a block with a mapping of its own.
     pub fn add_block(&mut self, start: u64, size: u64) {
-        let span = Span { start, end: start + size, place: self.chunks.count(), is_block: true };
+        let span = ChunkRun { start, end: start + size, place: self.chunks.count(), is_block: true };
         self.is_whole &= self.chunks.push(Chunk { at: start, size, state: ChunkState::Used });
         self.is_whole &= self.spans.push(span);
     }
@@ -88,7 +88,7 @@ impl<'tables, C: Table<Chunk>, S: Table<Span>, F: Table<u32>> Chunks<'tables, C,
 #[derive(Clone, Copy)]
 pub struct Index<'tables> {
     chunks: &'tables [Chunk],
-    spans: &'tables [Span],
+    spans: &'tables [ChunkRun],
     firsts: &'tables [u32],
     low: u64,
     high: u64,
@@ -97,7 +97,7 @@ pub struct Index<'tables> {
 impl<'tables> Index<'tables> {
     /// Creates the index of what [`Chunks`] collected.
     #[must_use]
-    pub fn new(chunks: &'tables [Chunk], spans: &'tables [Span], firsts: &'tables [u32]) -> Self {
+    pub fn new(chunks: &'tables [Chunk], spans: &'tables [ChunkRun], firsts: &'tables [u32]) -> Self {
         let low = spans.first().map_or(0, |it| it.start);
         let high = spans.last().map_or(0, |it| it.end);
         Self { chunks, spans, firsts, low, high }

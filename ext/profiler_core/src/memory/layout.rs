@@ -36,7 +36,7 @@ pub enum PartKind {
 
 /// A part of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct RegionPart {
     /// The kind.
     pub kind: PartKind,
     /// The first address.
@@ -47,7 +47,7 @@ pub struct Part {
 
 /// Facts about the process that its mappings do not show.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'tables> {
+pub struct ProcessFacts<'tables> {
     /// The addresses of the pages of Ruby's heap, in order.
     pub ruby_pages: &'tables [u64],
     /// The size of each page in bytes.
@@ -63,9 +63,13 @@ pub struct Known<'tables> {
 }
 
 /// Passes the parts of all regions to `found`, in the order of their addresses.
-pub fn lay_out<S: Source>(memory: &Memory<'_, S>, known: &Known<'_>, mut found: impl FnMut(Part)) {
+pub fn lay_out<S: Source>(
+    memory: &Memory<'_, S>,
+    known: &ProcessFacts<'_>,
+    mut found: impl FnMut(RegionPart),
+) {
     for region in memory.regions() {
-        let whole = |kind| Part { kind, start: region.start, end: region.end };
+        let whole = |kind| RegionPart { kind, start: region.start, end: region.end };
         match region.kind {
             RegionKind::Heap => {
                 let heap = main_heap(memory, region.start, region.end);
@@ -88,9 +92,9 @@ pub fn lay_out<S: Source>(memory: &Memory<'_, S>, known: &Known<'_>, mut found: 
 
 fn lay_out_region<S: Source>(
     memory: &Memory<'_, S>,
-    known: &Known<'_>,
+    known: &ProcessFacts<'_>,
     region: &Region,
-    found: &mut impl FnMut(Part),
+    found: &mut impl FnMut(RegionPart),
 ) {
     let rest = match region.kind {
         RegionKind::Data | RegionKind::ZeroedData => PartKind::Data(region.library),
@@ -103,21 +107,21 @@ fn lay_out_region<S: Source>(
             continue;
         };
         if rest_start < at {
-            found(Part { kind: rest, start: rest_start, end: at });
+            found(RegionPart { kind: rest, start: rest_start, end: at });
         }
         let end = end.clamp(at + 1, region.end);
-        found(Part { kind, start: at, end });
+        found(RegionPart { kind, start: at, end });
         (at, rest_start) = (end, end);
     }
     if rest_start < region.end {
-        found(Part { kind: rest, start: rest_start, end: region.end });
+        found(RegionPart { kind: rest, start: rest_start, end: region.end });
     }
 }
 
 /// Returns the kind and the end of the part that begins at a page.
 fn part_at<S: Source>(
     memory: &Memory<'_, S>,
-    known: &Known<'_>,
+    known: &ProcessFacts<'_>,
     region: &Region,
     at: u64,
 ) -> Option<(PartKind, u64)> {
@@ -205,12 +209,12 @@ mod tests {
         states[4] = GUARD;
         states[5] = ABSENT;
         let memory = Memory::new(&regions, &states, &words);
-        let known = Known {
+        let known = ProcessFacts {
             ruby_pages: &[0x12000],
             ruby_page_bytes: 0x2000,
             stacks: &[0x16800],
             own: &[(0x19000, 0x1a000)],
-            ..Known::default()
+            ..ProcessFacts::default()
         };
         let mut parts: Vec<(PartKind, u64, u64)> = vec![];
         lay_out(&memory, &known, |it| parts.push((it.kind, it.start, it.end)));

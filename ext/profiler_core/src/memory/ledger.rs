@@ -7,40 +7,40 @@ use serde_json::Value;
 
 use super::holders::Why;
 use super::owner_name::owner_name;
-use super::report::{Kind, Kinds, OwnerSum, Report, Sum, KINDS};
+use super::report::{Kinds, MemoryKind, OwnerSum, Report, ResidentSum, KINDS};
 use super::rows::{
-    ArenaRow, FileRow, Finding, HintRow, JemallocCount, KindRow, MallocCount, OwnerRow, SizeRow,
+    ArenaRow, FileRow, HintRow, JemallocCount, KindRow, LedgerFinding, MallocCount, OwnerRow, SizeRow,
 };
 use super::smaps::{MappingSize, Smaps};
 use super::why_report::WhyReport;
 use crate::text::cut;
 
 /// All kinds with their keys and their words, in the order in which they are listed if they are equally large.
-pub(super) const KIND_NAMES: [(Kind, &str, &str); KINDS - 1] = [
-    (Kind::OfObjects, "of_objects", "malloc: of Ruby objects"),
-    (Kind::OfLibraries, "of_libraries", "malloc: of libraries and the VM"),
-    (Kind::OfStacks, "of_stacks", "malloc: referenced only by stacks"),
-    (Kind::OfUnnamed, "of_unnamed", "malloc: referenced only by unnamed memory"),
-    (Kind::Unreferenced, "unreferenced", "malloc: unreferenced"),
-    (Kind::Free, "free_chunks", "malloc: free chunks"),
-    (Kind::Top, "tops", "malloc: free ends of arenas"),
-    (Kind::Cached, "cached", "malloc: free, kept by threads and fast bins"),
-    (Kind::Arena, "arenas", "malloc: its own data"),
-    (Kind::Broken, "not_walked", "malloc: not walked"),
-    (Kind::MainArena, "main_arena", "malloc: main arena"),
-    (Kind::ThreadArenas, "thread_arenas", "malloc: arenas of threads"),
-    (Kind::Blocks, "blocks", "malloc: large blocks"),
-    (Kind::LiveSlots, "live_slots", "Ruby heap: live objects"),
-    (Kind::FreeSlots, "free_slots", "Ruby heap: free slots"),
-    (Kind::EmptyPages, "empty_pages", "Ruby heap: empty pages"),
-    (Kind::RubyPages, "ruby_pages", "Ruby heap: pages"),
-    (Kind::MainStack, "main_stack", "stack of the main thread"),
-    (Kind::ThreadStacks, "thread_stacks", "stacks of threads"),
-    (Kind::FiberStacks, "fiber_stacks", "stacks of fibers"),
-    (Kind::Jit, "jit", "code of a JIT"),
-    (Kind::TransientHeap, "transient_heap", "Ruby's transient heap"),
-    (Kind::LibraryData, "library_data", "data of libraries"),
-    (Kind::Unnamed, "unnamed", "without a name"),
+pub(super) const KIND_NAMES: [(MemoryKind, &str, &str); KINDS - 1] = [
+    (MemoryKind::OfObjects, "of_objects", "malloc: of Ruby objects"),
+    (MemoryKind::OfLibraries, "of_libraries", "malloc: of libraries and the VM"),
+    (MemoryKind::OfStacks, "of_stacks", "malloc: referenced only by stacks"),
+    (MemoryKind::OfUnnamed, "of_unnamed", "malloc: referenced only by unnamed memory"),
+    (MemoryKind::Unreferenced, "unreferenced", "malloc: unreferenced"),
+    (MemoryKind::Free, "free_chunks", "malloc: free chunks"),
+    (MemoryKind::Top, "tops", "malloc: free ends of arenas"),
+    (MemoryKind::Cached, "cached", "malloc: free, kept by threads and fast bins"),
+    (MemoryKind::Arena, "arenas", "malloc: its own data"),
+    (MemoryKind::Broken, "not_walked", "malloc: not walked"),
+    (MemoryKind::MainArena, "main_arena", "malloc: main arena"),
+    (MemoryKind::ThreadArenas, "thread_arenas", "malloc: arenas of threads"),
+    (MemoryKind::Blocks, "blocks", "malloc: large blocks"),
+    (MemoryKind::LiveSlots, "live_slots", "Ruby heap: live objects"),
+    (MemoryKind::FreeSlots, "free_slots", "Ruby heap: free slots"),
+    (MemoryKind::EmptyPages, "empty_pages", "Ruby heap: empty pages"),
+    (MemoryKind::RubyPages, "ruby_pages", "Ruby heap: pages"),
+    (MemoryKind::MainStack, "main_stack", "stack of the main thread"),
+    (MemoryKind::ThreadStacks, "thread_stacks", "stacks of threads"),
+    (MemoryKind::FiberStacks, "fiber_stacks", "stacks of fibers"),
+    (MemoryKind::Jit, "jit", "code of a JIT"),
+    (MemoryKind::TransientHeap, "transient_heap", "Ruby's transient heap"),
+    (MemoryKind::LibraryData, "library_data", "data of libraries"),
+    (MemoryKind::Unnamed, "unnamed", "without a name"),
 ];
 
 /// The key and the words of files, of which a snapshot knows nothing.
@@ -113,7 +113,7 @@ pub struct Ledger {
     /// Notes for the reader.
     pub notes: Vec<String>,
     /// The findings, the most bytes first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<LedgerFinding>,
 }
 
 impl Ledger {
@@ -122,8 +122,8 @@ impl Ledger {
     pub fn new(smaps: &Smaps) -> Self {
         let mut ledger =
             Self { rss: smaps.rss, swapped: smaps.swap, address_space: smaps.size, ..Self::default() };
-        ledger.add(FILES.0, Sum { bytes: smaps.files.values().sum(), count: 0 });
-        ledger.add(SHARED.0, Sum { bytes: smaps.shared, count: 0 });
+        ledger.add(FILES.0, ResidentSum { bytes: smaps.files.values().sum(), count: 0 });
+        ledger.add(SHARED.0, ResidentSum { bytes: smaps.shared, count: 0 });
         let written = |path: &str| smaps.written.get(path).copied().unwrap_or(0);
         let row = |(path, bytes): (&String, &u64)| FileRow {
             path: path.clone(),
@@ -135,7 +135,7 @@ impl Ledger {
         ledger
     }
 
-    fn add(&mut self, kind: &str, sum: Sum) {
+    fn add(&mut self, kind: &str, sum: ResidentSum) {
         if sum.bytes > 0 {
             self.kinds.push(KindRow { kind: kind.to_owned(), bytes: sum.bytes, count: sum.count });
         }
@@ -165,7 +165,7 @@ impl Ledger {
         for ((key, _), said) in JEMALLOC.into_iter().zip([count.active, kept, count.metadata]) {
             let bytes = said.min(left);
             left -= bytes;
-            self.add(key, Sum { bytes, count: 0 });
+            self.add(key, ResidentSum { bytes, count: 0 });
         }
         self.kinds.iter_mut().filter(|row| row.kind == "unnamed").for_each(|row| row.bytes = left);
         self.notes.push(
@@ -321,9 +321,9 @@ pub(super) mod tests {
             let owner = report.owner(key);
             let row = report.owner_row(owner).unwrap();
             row.slots.add(bytes);
-            row.behind = Sum { bytes, count: 2 };
+            row.behind = ResidentSum { bytes, count: 2 };
         }
-        report.add(Kind::Top, 7);
+        report.add(MemoryKind::Top, 7);
         let mut ledger = Ledger::new(&Smaps::default());
         ledger.add_snapshot(&report, |class| (class < 0x9000).then(|| "Foo".to_owned()));
         ledger.finish();

@@ -3,7 +3,7 @@
 use super::owners::{number, Owner, BEHIND};
 use super::report::{FileSum, Report, FILE, FILES, OTHERS, STACKS, UNNAMED};
 use super::sampled::NOT_IN_USE;
-use super::slots::{type_name, Slot, INTERNAL};
+use super::slots::{type_name, HeapSlot, INTERNAL};
 
 /// The owner of sampled blocks to which nothing refers: they were leaked.
 pub const UNREFERENCED: &str = "(unreferenced)";
@@ -26,7 +26,7 @@ pub fn name_of_owner(owner: Owner, report: &Report, class: impl Fn(u64) -> Optio
 /// Returns the name of an owner by its key.
 pub(super) fn owner_name(key: u64, report: &Report, class: &impl Fn(u64) -> Option<String>) -> String {
     match key {
-        key if key < Slot::TYPES => format!("{INTERNAL}{}", type_name(key)),
+        key if key < HeapSlot::TYPES => format!("{INTERNAL}{}", type_name(key)),
         STACKS => "(stacks)".to_owned(),
         UNNAMED => "(unnamed memory)".to_owned(),
         OTHERS => "(all other classes)".to_owned(),

@@ -7,29 +7,29 @@ use super::mapping::PAGE;
 use super::region::Region;
 
 /// The state of a page, in one byte.
-pub type State = u8;
+pub type PageState = u8;
 
 /// A page that was never touched, or was given back.
-pub const ABSENT: State = 0;
+pub const ABSENT: PageState = 0;
 /// A resident page.
-pub const PRESENT: State = 1;
+pub const PRESENT: PageState = 1;
 /// A page in swap.
-pub const SWAPPED: State = 2;
+pub const SWAPPED: PageState = 2;
 /// A guard that ends the process if it is touched. Newer systems do not list it among the mappings.
-pub const GUARD: State = 3;
+pub const GUARD: PageState = 3;
 
 /// A resident page of a file that was not written.
-pub const OF_FILE: State = 4;
+pub const OF_FILE: PageState = 4;
 
 /// Returns whether a page in this state can be read.
 #[must_use]
-pub fn is_readable(state: State) -> bool {
+pub fn is_readable(state: PageState) -> bool {
     state == PRESENT || state == SWAPPED || state == OF_FILE
 }
 
 /// Returns the state of a page from its entry in `/proc/self/pagemap`.
 #[must_use]
-pub fn state_of(entry: u64) -> State {
+pub fn state_of(entry: u64) -> PageState {
     let bit = |number: u32| entry >> number & 1 == 1;
     match (bit(63), bit(62)) {
         (true, _) if bit(61) => OF_FILE,
@@ -43,13 +43,13 @@ pub fn state_of(entry: u64) -> State {
 /// Memory that can be copied from.
 pub trait Source {
     /// Copies words from there. Returns false if it cannot.
-    fn copy(&self, address: u64, state: State, into: &mut [u64]) -> bool;
+    fn copy(&self, address: u64, state: PageState, into: &mut [u64]) -> bool;
 }
 
 /// The memory of a process: regions, the states of their pages, and their contents.
 pub struct Memory<'tables, S> {
     regions: &'tables [Region],
-    states: &'tables [State],
+    states: &'tables [PageState],
     source: S,
     /// The region of the last question. The next one is mostly about the same.
     last: Cell<usize>,
@@ -58,7 +58,7 @@ pub struct Memory<'tables, S> {
 impl<'tables, S: Source> Memory<'tables, S> {
     /// Creates the view. Regions are in the order of their addresses, and each knows its index in `states`.
     #[must_use]
-    pub fn new(regions: &'tables [Region], states: &'tables [State], source: S) -> Self {
+    pub fn new(regions: &'tables [Region], states: &'tables [PageState], source: S) -> Self {
         Self { regions, states, source, last: Cell::new(0) }
     }
 
@@ -83,7 +83,7 @@ impl<'tables, S: Source> Memory<'tables, S> {
     /// Returns the states of the pages from the one of `start` to the one before `end`. Empty outside of a
     /// region.
     #[must_use]
-    pub fn states(&self, start: u64, end: u64) -> &'tables [State] {
+    pub fn states(&self, start: u64, end: u64) -> &'tables [PageState] {
         let Some(region) = self.region(start) else { return &[] };
         let place = |address: u64| region.first_state + ((address - region.start) / PAGE) as usize;
         let last = end.min(region.end).max(start + 1) - 1;
@@ -92,7 +92,7 @@ impl<'tables, S: Source> Memory<'tables, S> {
 
     /// Returns the state of the page of an address.
     #[must_use]
-    pub fn state(&self, address: u64) -> State {
+    pub fn state(&self, address: u64) -> PageState {
         self.states(address, address + 1).first().copied().unwrap_or(ABSENT)
     }
 
@@ -100,7 +100,7 @@ impl<'tables, S: Source> Memory<'tables, S> {
     #[must_use]
     pub fn resident(&self, start: u64, end: u64) -> u64 {
         let states = self.states(start, end);
-        let is_there = |state: Option<&State>| u64::from(state == Some(&PRESENT));
+        let is_there = |state: Option<&PageState>| u64::from(state == Some(&PRESENT));
         match states.len() {
             0 => 0,
             1 => is_there(states.first()) * (end - start),
@@ -140,7 +140,7 @@ pub(super) mod tests {
     pub(crate) struct Words(pub(crate) BTreeMap<u64, u64>);
 
     impl Source for &Words {
-        fn copy(&self, address: u64, _state: State, into: &mut [u64]) -> bool {
+        fn copy(&self, address: u64, _state: PageState, into: &mut [u64]) -> bool {
             for (place, word) in into.iter_mut().enumerate() {
                 *word = self.0.get(&(address + 8 * place as u64)).copied().unwrap_or(0);
             }

@@ -26,7 +26,7 @@ pub enum NodeKind {
 
 /// Where a path begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStart {
     /// At another node.
     From(u32),
     /// With this node, a module.
@@ -80,14 +80,14 @@ impl<T: TableKinds> Paths<T> {
 
     /// Returns how the search came to a node. `None` if it did not.
     #[must_use]
-    pub fn step(&self, node: u32) -> Option<Step> {
+    pub fn step(&self, node: u32) -> Option<PathStart> {
         match *self.from.rows().get(node as usize)? {
             UNREACHED => None,
-            MODULE => Some(Step::Module),
+            MODULE => Some(PathStart::Module),
             number if number >= ROOTS => {
-                Root::ALL.get((number - ROOTS) as usize).map(|root| Step::Root(*root))
+                Root::ALL.get((number - ROOTS) as usize).map(|root| PathStart::Root(*root))
             }
-            number => Some(Step::From(number)),
+            number => Some(PathStart::From(number)),
         }
     }
 }
@@ -170,20 +170,20 @@ mod tests {
         let roots = Roots { categories, nodes: vec![0, 5, 7, 9] };
         let paths = Paths::<Vecs>::new(&graph, &roots, 0, kind).unwrap();
         let steps: vec::Vec<_> = (0..11).map(|node| paths.step(node)).collect();
-        let from = |node| Some(Step::From(node));
+        let from = |node| Some(PathStart::From(node));
         assert_eq!(
             steps,
             [
-                Some(Step::Module),
-                Some(Step::Module),
+                Some(PathStart::Module),
+                Some(PathStart::Module),
                 from(1),
                 from(0),
                 from(8),
-                Some(Step::Root(Root::Vm)),
+                Some(PathStart::Root(Root::Vm)),
                 from(5),
-                Some(Step::Root(Root::Global)),
+                Some(PathStart::Root(Root::Global)),
                 from(2),
-                Some(Step::Root(Root::Stack)),
+                Some(PathStart::Root(Root::Stack)),
                 None
             ]
         );

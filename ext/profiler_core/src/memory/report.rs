@@ -3,12 +3,12 @@
 use ::core::option::Option::{self, None, Some};
 use ::core::prelude::rust_2021::*;
 
-use super::slots::Slot;
+use super::slots::HeapSlot;
 
 /// The kinds of resident memory that a snapshot tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Kind {
+pub enum MemoryKind {
     /// Chunks of malloc that Ruby objects refer to.
     OfObjects,
     /// Chunks that the data of libraries refer to.
@@ -62,7 +62,7 @@ pub enum Kind {
 }
 
 /// The number of kinds.
-pub const KINDS: usize = Kind::Own as usize + 1;
+pub const KINDS: usize = MemoryKind::Own as usize + 1;
 /// The room for owners.
 pub const OWNERS: usize = 8_192;
 /// The room for arenas.
@@ -75,26 +75,26 @@ pub const FILES: usize = 512;
 pub const PATH: usize = 120;
 
 /// The number that stands for memory of stacks among the keys of owners. Those below are types of objects
-/// ([`Slot::type_number`]), those above are files, and then addresses of classes.
-pub const STACKS: u64 = Slot::TYPES;
+/// ([`HeapSlot::type_number`]), those above are files, and then addresses of classes.
+pub const STACKS: u64 = HeapSlot::TYPES;
 /// The key of anonymous memory without a name.
-pub const UNNAMED: u64 = Slot::TYPES + 1;
+pub const UNNAMED: u64 = HeapSlot::TYPES + 1;
 /// The key of all owners for which there was no room.
-pub const OTHERS: u64 = Slot::TYPES + 2;
+pub const OTHERS: u64 = HeapSlot::TYPES + 2;
 /// The key of the first file.
-pub const FILE: u64 = Slot::TYPES + 16;
+pub const FILE: u64 = HeapSlot::TYPES + 16;
 
 /// A sum of resident memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct Sum {
+pub struct ResidentSum {
     /// Resident bytes.
     pub bytes: u64,
     /// Chunks, slots, stacks or pages.
     pub count: u64,
 }
 
-impl Sum {
+impl ResidentSum {
     /// Counts one more, of `bytes`.
     pub fn add(&mut self, bytes: u64) {
         self.bytes += bytes;
@@ -102,11 +102,11 @@ impl Sum {
     }
 }
 
-/// Sums by [`Kind`].
-pub type Kinds = [Sum; KINDS];
+/// Sums by [`MemoryKind`].
+pub type Kinds = [ResidentSum; KINDS];
 
 /// Adds to a kind.
-pub fn add_to(kinds: &mut Kinds, kind: Kind, bytes: u64) {
+pub fn add_to(kinds: &mut Kinds, kind: MemoryKind, bytes: u64) {
     if let Some(sum) = kinds.get_mut(kind as usize) {
         sum.add(bytes);
     }
@@ -121,11 +121,11 @@ pub struct OwnerSum {
     /// Whether the row is in use.
     pub is_used: u64,
     /// The owner's slots in Ruby's heap.
-    pub slots: Sum,
+    pub slots: ResidentSum,
     /// Chunks that it refers to.
-    pub own: Sum,
+    pub own: ResidentSum,
     /// Chunks behind those.
-    pub behind: Sum,
+    pub behind: ResidentSum,
 }
 
 /// An arena of malloc.
@@ -151,7 +151,7 @@ pub struct SizeSum {
     /// The size of each chunk.
     pub size: u64,
     /// The sum of these chunks.
-    pub sum: Sum,
+    pub sum: ResidentSum,
 }
 
 /// A file that is mapped.
@@ -163,7 +163,7 @@ pub struct FileSum {
     /// The length of that.
     pub path_len: u64,
     /// Unreferenced chunks that refer to its code or constants.
-    pub hinted: Sum,
+    pub hinted: ResidentSum,
 }
 
 impl FileSum {
@@ -187,7 +187,7 @@ impl FileSum {
 pub struct Report {
     /// The step that was reached; [`DONE`] at the end.
     pub stage: u64,
-    /// Sums by [`Kind`].
+    /// Sums by [`MemoryKind`].
     pub kinds: Kinds,
     /// Chunks in use and kept by threads, in all their bytes, as malloc itself counts them.
     pub in_use_bytes: u64,
@@ -216,7 +216,7 @@ pub const DONE: u64 = 100;
 
 impl Report {
     /// Adds to a kind.
-    pub fn add(&mut self, kind: Kind, bytes: u64) {
+    pub fn add(&mut self, kind: MemoryKind, bytes: u64) {
         add_to(&mut self.kinds, kind, bytes);
     }
 
@@ -287,10 +287,10 @@ pub(super) mod tests {
 
     /// An empty report.
     pub(crate) fn empty() -> Box<Report> {
-        let file = FileSum { path: [0; PATH], path_len: 0, hinted: Sum::default() };
+        let file = FileSum { path: [0; PATH], path_len: 0, hinted: ResidentSum::default() };
         Box::new(Report {
             stage: 0,
-            kinds: [Sum::default(); KINDS],
+            kinds: [ResidentSum::default(); KINDS],
             in_use_bytes: 0,
             free_bytes: 0,
             mapped_bytes: 0,

@@ -123,7 +123,7 @@ pub struct HintRow {
 
 /// A finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct LedgerFinding {
     /// The key of its kind.
     pub kind: String,
     /// The bytes that the finding is about.

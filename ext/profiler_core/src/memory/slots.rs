@@ -43,7 +43,7 @@ const SUBTYPE: u64 = 0xf;
 
 /// A live object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct HeapSlot {
     /// The type of the object.
     pub kind: u8,
     /// The type of an object of the VM's own.
@@ -53,7 +53,7 @@ pub struct Slot {
     is_embedded: bool,
 }
 
-impl Slot {
+impl HeapSlot {
     /// Reads the first two words of a slot. Returns `None` if it is free.
     #[inline]
     #[must_use]
@@ -158,15 +158,15 @@ mod tests {
 
     #[test]
     fn knows_free_slots_and_the_words_of_objects() {
-        assert_eq!([0, 0x1d, 0x1e, 0x60].map(|flags| Slot::new(flags, 7)), [None; 4]);
-        let long = Slot::new(0x2005, 7).unwrap();
-        let short = Slot::new(0x5, 7).unwrap();
+        assert_eq!([0, 0x1d, 0x1e, 0x60].map(|flags| HeapSlot::new(flags, 7)), [None; 4]);
+        let long = HeapSlot::new(0x2005, 7).unwrap();
+        let short = HeapSlot::new(0x5, 7).unwrap();
         assert_eq!((long.references(5), short.references(80), long.is_plain(), short.class), (3, 0, true, 7));
-        let iseq = Slot::new(0x701a, 0).unwrap();
+        let iseq = HeapSlot::new(0x701a, 0).unwrap();
         assert!(!iseq.is_named_by_class() && !iseq.is_made_by_ruby_code() && !iseq.is_plain());
         assert_eq!((type_name(iseq.type_number()), iseq.references(5)), ("iseq (code)", 3));
-        let data = Slot::new(0xc, 0x4000).unwrap();
+        let data = HeapSlot::new(0xc, 0x4000).unwrap();
         assert!(data.is_named_by_class() && !data.is_made_by_ruby_code());
-        assert!(data.type_number() < Slot::TYPES);
+        assert!(data.type_number() < HeapSlot::TYPES);
     }
 }

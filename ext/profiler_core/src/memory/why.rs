@@ -14,9 +14,9 @@ use super::graph::{filled, slot_at, Graph, Places, Root, Roots, TableKinds, Vm};
 use super::index::{Index, Table};
 use super::owners::{number, Owners, NOBODY, PLAIN};
 use super::pages::{Memory, Source};
-use super::paths::{NodeKind, Paths, Step as Origin};
-use super::slots::{Slot, CLASS, DATA, MODULE};
-use super::why_report::{Group, Step, WhyReport, AT_MODULE, GROUPS, STEPS};
+use super::paths::{NodeKind, PathStart, Paths};
+use super::slots::{HeapSlot, CLASS, DATA, MODULE};
+use super::why_report::{HolderGroup, Step, WhyReport, AT_MODULE, GROUPS, STEPS};
 
 /// The largest number of classes, from the object on, that distinguish the group of a path.
 const CHAIN: usize = 12;
@@ -83,12 +83,12 @@ pub fn explain<T: TableKinds, M: Source>(
 }
 
 impl<T: TableKinds, M: Source> Objects<'_, '_, T, M> {
-    fn slot(&self, node: u32) -> Option<Slot> {
+    fn slot(&self, node: u32) -> Option<HeapSlot> {
         slot_at(self.memory, self.places.slot(node)?.0)
     }
 
     /// Returns the class of an object, skipping singleton classes.
-    fn real_class(&self, slot: &Slot) -> u64 {
+    fn real_class(&self, slot: &HeapSlot) -> u64 {
         let classes = self.facts.classes;
         let place = classes.binary_search_by_key(&slot.class, |it| it.0).ok();
         place.and_then(|place| classes.get(place)).map_or(0, |it| it.1)
@@ -228,12 +228,12 @@ impl<T: TableKinds, M: Source> Objects<'_, '_, T, M> {
         let mut mix = |word: u64| hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         for _ in 0..MAX_CHAIN_STEPS {
             match paths.step(at) {
-                Some(Origin::From(next)) => at = next,
-                Some(Origin::Module) => {
+                Some(PathStart::From(next)) => at = next,
+                Some(PathStart::Module) => {
                     mix(u64::from(at));
                     break;
                 }
-                Some(Origin::Root(root)) => {
+                Some(PathStart::Root(root)) => {
                     mix(u64::MAX - root as u64);
                     break;
                 }
@@ -272,23 +272,23 @@ impl<T: TableKinds, M: Source> Objects<'_, '_, T, M> {
         }
     }
 
-    fn key(&self, slot: &Slot) -> u64 {
+    fn key(&self, slot: &HeapSlot) -> u64 {
         super::census::key_of(slot, self.facts.classes)
     }
 
     /// Writes the path of the group's example.
-    fn write_path(&self, dominators: &Dominators<T>, paths: &Paths<T>, group: &mut Group) {
+    fn write_path(&self, dominators: &Dominators<T>, paths: &Paths<T>, group: &mut HolderGroup) {
         const HALF: usize = STEPS / 2;
         let mut length = 1;
         let mut at = group.example as u32;
         loop {
             match paths.step(at) {
-                Some(Origin::From(next)) => (at, length) = (next, length + 1),
-                Some(Origin::Module) => {
+                Some(PathStart::From(next)) => (at, length) = (next, length + 1),
+                Some(PathStart::Module) => {
                     group.root = AT_MODULE;
                     break;
                 }
-                Some(Origin::Root(root)) => {
+                Some(PathStart::Root(root)) => {
                     group.root = root as u64;
                     break;
                 }
@@ -316,7 +316,7 @@ impl<T: TableKinds, M: Source> Objects<'_, '_, T, M> {
                 *step = self.step(dominators, at, is_dominator);
             }
             match paths.step(at) {
-                Some(Origin::From(next)) => at = next,
+                Some(PathStart::From(next)) => at = next,
                 _ => break,
             }
         }

@@ -29,7 +29,7 @@ pub struct Step {
 /// Objects that are alive for the same reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct Group {
+pub struct HolderGroup {
     /// A hash of the reason.
     pub hash: u64,
     /// The number of objects; 0 if the row is empty.
@@ -65,7 +65,7 @@ pub struct WhyReport {
     /// The bytes that they retain.
     pub retained: u64,
     /// The groups; an object without room for a group of its own is in none.
-    pub groups: [Group; GROUPS],
+    pub groups: [HolderGroup; GROUPS],
     /// 1 if the report is complete.
     pub is_whole: u64,
 }

@@ -30,7 +30,7 @@ pub struct SessionId(pub(crate) u64);
 
 /// An open session.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct OpenSession {
     pub(crate) id: SessionId,
     pub(crate) state: SessionState,
     /// The sums of the session in generations that have been frozen since it began.
@@ -52,7 +52,7 @@ pub(crate) struct Drain {
     pub(crate) scratch: Vec<u64>,
     pub(crate) ended: Vec<ThreadLife>,
     pub(crate) generations: Generations,
-    pub(crate) sessions: Vec<Session>,
+    pub(crate) sessions: Vec<OpenSession>,
     pub(crate) next_session: u64,
     /// Threads that ended while a session ran. Cleared when no session and no result is left.
     pub(crate) ended_threads: EndedThreads,
@@ -128,7 +128,7 @@ impl Drain {
         while self.ended_threads.are_many() && !self.have_events() {
             let folded = self.ended_threads.fold();
             self.gvl_ticks.fold(&folded);
-            for Session { state, earlier, .. } in &mut self.sessions {
+            for OpenSession { state, earlier, .. } in &mut self.sessions {
                 state.fold(&folded);
                 earlier.named.fold(&folded);
                 earlier.parts.iter_mut().for_each(|it| it.fold(&folded));
@@ -172,8 +172,8 @@ impl Drain {
 
     /// Freezes the generation and starts a new table of label sets. Each session keeps its sums so far as a
     /// part, and continues from the same clocks.
-    pub(crate) fn turn_over(&mut self, sets: &mut LabelSets) {
-        for Session { state, earlier, .. } in &mut self.sessions {
+    pub(crate) fn freeze_generation(&mut self, sets: &mut LabelSets) {
+        for OpenSession { state, earlier, .. } in &mut self.sessions {
             let sums = state.take_sums();
             if !sums.is_empty() {
                 earlier.parts.push(Part::take(sums, &mut self.generations.current, sets));

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::ids::LabelSetId;
-use crate::pipeline::drain::{Drain, Earlier, Session, SessionId, BATCH};
+use crate::pipeline::drain::{Drain, Earlier, OpenSession, SessionId, BATCH};
 use crate::pipeline::dumps::Dumps;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::profile::LabelSet;
@@ -111,7 +111,7 @@ impl Hub {
         let mut drain = self.lock();
         let id = SessionId(drain.next_session);
         drain.next_session += 1;
-        drain.sessions.push(Session { id, state, earlier: Earlier::default() });
+        drain.sessions.push(OpenSession { id, state, earlier: Earlier::default() });
         id
     }
 
@@ -168,10 +168,10 @@ impl Hub {
     }
 
     /// Pauses or resumes the recording of objects in the session.
-    pub fn rest_objects(&self, session: SessionId, registry: &dyn ThreadRegistry, rest: bool) {
+    pub fn set_objects_paused(&self, session: SessionId, registry: &dyn ThreadRegistry, paused: bool) {
         self.catch_up(registry);
         if let Some(running) = self.lock().sessions.iter_mut().find(|it| it.id == session) {
-            running.state.rest_objects(rest);
+            running.state.set_objects_paused(paused);
         }
     }
 

@@ -88,7 +88,7 @@ pub struct Stats {
     /// one cgroup share this number.
     #[serde(skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,
-    /// The objects allocated meanwhile, by the VM's own count; 0 if the session did not cover all of them.
+    /// The objects allocated during the session, by the VM's own count; 0 if the session did not cover all of them.
     #[serde(skip_serializing_if = "is_zero")]
     pub vm_objects: u64,
     /// The time that stopping took before names were requested, ns.

@@ -25,9 +25,9 @@ pub use label_set::{LabelSet, OTHER, ROOT_SPAN, SPAN, TRACE};
 pub use merged::Merged;
 pub use meta::{Marker, Meta, Stats, ENDED, NAME};
 pub use note::Note;
-pub(crate) use requests::Row as RequestsRow;
+pub(crate) use requests::RequestRow as RequestsRow;
 pub use requests::{Requests, Tally};
-pub use tables::{Frame, Function, Kind, Node, Sample, Thread};
+pub use tables::{Frame, Function, Language, Node, Sample, Thread};
 use timeline::Timeline;
 pub use weights::{SampleType, Weights};
 
@@ -48,7 +48,7 @@ pub struct Profile {
     pub samples: Vec<Sample>,
     /// The markers of the app in chronological order.
     pub markers: Vec<Marker>,
-    /// The requests and jobs that ended meanwhile, by their labels, if they were counted.
+    /// The requests and jobs that ended during the session, by their labels, if they were counted.
     pub requests: Requests,
     /// The memory of the process over time, if it was kept.
     pub memory: History,

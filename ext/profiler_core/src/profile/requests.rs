@@ -119,16 +119,16 @@ impl Requests {
 /// A label set and its tally, as stored in files.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Row {
+pub(crate) struct RequestRow {
     labels: BTreeMap<String, String>,
     count: u64,
     total_ns: u64,
     largest_ns: u64,
 }
 
-impl From<&Requests> for Vec<Row> {
+impl From<&Requests> for Vec<RequestRow> {
     fn from(requests: &Requests) -> Self {
-        let row = |(labels, it): (&LabelSet, &Tally)| Row {
+        let row = |(labels, it): (&LabelSet, &Tally)| RequestRow {
             labels: labels.pairs().iter().cloned().collect(),
             count: it.count,
             total_ns: it.total_ns,
@@ -138,10 +138,10 @@ impl From<&Requests> for Vec<Row> {
     }
 }
 
-impl FromIterator<Row> for Requests {
-    fn from_iter<I: IntoIterator<Item = Row>>(rows: I) -> Self {
+impl FromIterator<RequestRow> for Requests {
+    fn from_iter<I: IntoIterator<Item = RequestRow>>(rows: I) -> Self {
         let mut requests = Self::default();
-        for Row { labels, count, total_ns, largest_ns } in rows {
+        for RequestRow { labels, count, total_ns, largest_ns } in rows {
             let labels = LabelSet::EMPTY.with(labels.into_iter().map(|(name, value)| (name, Some(value))));
             requests.0.entry(labels).or_default().add(&Tally { count, total_ns, largest_ns });
         }
@@ -186,7 +186,7 @@ mod tests {
                 };
                 prop_assert_eq!(tally, expected);
             }
-            prop_assert_eq!(Vec::<Row>::from(&sum).into_iter().collect::<Requests>(), sum);
+            prop_assert_eq!(Vec::<RequestRow>::from(&sum).into_iter().collect::<Requests>(), sum);
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn sums_of_damaged_files_do_not_overflow() {
-        let row = Row { count: u64::MAX, total_ns: u64::MAX, ..Row::default() };
+        let row = RequestRow { count: u64::MAX, total_ns: u64::MAX, ..RequestRow::default() };
         let requests: Requests = [row.clone(), row].into_iter().collect();
         assert_eq!(requests.iter().next().unwrap().1.mean_ns(), 1);
     }

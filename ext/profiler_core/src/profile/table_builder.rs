@@ -8,7 +8,7 @@ use crate::ids::{FrameId, FunctionId, Id, Interner, LabelSetId, RowId, StackId, 
 use crate::record::State;
 
 /// The identity of a row.
-pub(crate) struct Row {
+pub(crate) struct SampleKey {
     pub(crate) stack: StackId,
     pub(crate) thread: ThreadId,
     pub(crate) state: State,
@@ -85,8 +85,8 @@ impl TableBuilder {
     }
 
     /// Adds a row, or adds its weights to an equal row. Returns the id of the row.
-    pub(crate) fn add_row(&mut self, row: Row, weights: &Weights) -> RowId {
-        let Row { stack, thread, state, labels } = row;
+    pub(crate) fn add_row(&mut self, row: SampleKey, weights: &Weights) -> RowId {
+        let SampleKey { stack, thread, state, labels } = row;
         let label_set = self.labels.intern(labels);
         let next = RowId::from_index(self.samples.len());
         let id = *self.rows.entry((stack, thread, state, label_set)).or_insert(next);

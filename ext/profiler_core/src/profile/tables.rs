@@ -24,7 +24,7 @@ pub struct Function {
 
 /// The language that a function is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Language {
     /// Ruby.
     Ruby,
     /// C code behind a Ruby method.
@@ -33,7 +33,7 @@ pub enum Kind {
     Synthetic,
 }
 
-impl Kind {
+impl Language {
     /// Returns the word for the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -57,18 +57,18 @@ impl Function {
 
     /// Returns the language in which the function is written.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Language {
         match self.path.as_str() {
-            Self::CFUNC => Kind::Cfunc,
-            "" => Kind::Synthetic,
-            _ => Kind::Ruby,
+            Self::CFUNC => Language::Cfunc,
+            "" => Language::Synthetic,
+            _ => Language::Ruby,
         }
     }
 
     /// Returns whether the function is Ruby code outside of Ruby's core, some of whose methods are written in
     /// Ruby.
     pub(crate) fn is_ruby_outside_core(&self) -> bool {
-        self.kind() == Kind::Ruby && !self.path.starts_with("<internal:")
+        self.kind() == Language::Ruby && !self.path.starts_with("<internal:")
     }
 }
 

@@ -289,7 +289,7 @@ pub struct Due {
     pub gvl: bool,
     /// The time from which the thread waited for the GVL, ns; 0 if it did not.
     pub ready_ns: u64,
-    /// Whether a thread with the GVL ticked meanwhile.
+    /// Whether a thread with the GVL ticked during the wait.
     pub ticked: bool,
 }
 

@@ -32,7 +32,7 @@ mod objects;
 mod off_cpu;
 mod turnover;
 use account::{forward, Account};
-use objects::Objects;
+use objects::SessionObjects;
 
 /// The sums of one session, with an account for each thread.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub struct Aggregate {
     pub(crate) recorder: Option<Box<Recorder>>,
     /// The monotonic clock of the record being counted, ns.
     now_ns: u64,
-    objects: Objects,
+    objects: SessionObjects,
     /// The spans of the rows, if the session keeps them apart.
     pub(crate) spans: Option<Spans>,
 }
@@ -67,7 +67,7 @@ impl Aggregate {
     ) -> Self {
         let (weights, accounts) = (HashMap::default(), HashMap::default());
         let (recorder, now_ns) = (None, started_ns);
-        let (objects, spans) = (Objects::default(), None);
+        let (objects, spans) = (SessionObjects::default(), None);
         let mut new = Self {
             objects,
             measures,

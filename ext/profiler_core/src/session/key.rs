@@ -54,7 +54,7 @@ pub struct RowSums {
     pub cpu_ns: u64,
     /// Wall-clock time in the key's state, ns.
     pub wall_ns: u64,
-    /// Wall-clock time that another thread waited for the GVL meanwhile, ns.
+    /// Wall-clock time that another thread waited for the GVL while this code held it, ns.
     pub blame_ns: u64,
     /// The number of allocated objects.
     pub objects: u64,

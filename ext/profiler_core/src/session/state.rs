@@ -24,7 +24,7 @@ pub struct SessionState {
     spec: SessionSpec,
     paused: bool,
     /// Whether the session currently records no objects.
-    objects_rest: bool,
+    objects_paused: bool,
     /// A cache of whether a label set has all labels that the session selects.
     matches: HashMap<LabelSetId, bool, FxBuildHasher>,
     aggregate: Aggregate,
@@ -35,7 +35,7 @@ impl SessionState {
     pub fn new(spec: SessionSpec, started_ns: u64, threads: &[Header], sets: &LabelSets) -> Self {
         let aggregate = aggregate(&spec, started_ns);
         let mut state =
-            Self { spec, paused: false, objects_rest: false, matches: HashMap::default(), aggregate };
+            Self { spec, paused: false, objects_paused: false, matches: HashMap::default(), aggregate };
         state.resume(started_ns, threads, sets);
         state
     }
@@ -56,7 +56,7 @@ impl SessionState {
         }
         if let Kind::Allocation(_) | Kind::Malloc(_) = record.kind {
             // Allocation records carry no time, so they never change whether the thread is inside.
-            if !self.objects_rest && self.inside(header.labels, header.scope, sets) {
+            if !self.objects_paused && self.inside(header.labels, header.scope, sets) {
                 self.aggregate.allocate(record.kind, header, stack);
             }
             return;
@@ -98,8 +98,8 @@ impl SessionState {
     #[must_use]
     pub fn rotate(&mut self, now_ns: u64) -> Self {
         let aggregate = self.aggregate.rotate(now_ns);
-        let Self { paused, objects_rest, .. } = *self;
-        Self { spec: self.spec.clone(), paused, objects_rest, matches: HashMap::default(), aggregate }
+        let Self { paused, objects_paused, .. } = *self;
+        Self { spec: self.spec.clone(), paused, objects_paused, matches: HashMap::default(), aggregate }
     }
 
     /// Forgets a thread that has ended and was finished.
@@ -132,8 +132,8 @@ impl SessionState {
     }
 
     /// Pauses or resumes the recording of objects.
-    pub fn rest_objects(&mut self, rest: bool) {
-        self.objects_rest = rest;
+    pub fn set_objects_paused(&mut self, paused: bool) {
+        self.objects_paused = paused;
     }
 
     /// Pauses the session. Its threads must have been finished.

@@ -1,6 +1,6 @@
 //! The calls of one traced method, added up.
 //!
-//! A hook of the VM reports each call and each return. [`OpenCalls`] pairs them, and [`Tally`] adds them up.
+//! A hook of the VM reports each call and each return. [`OpenCalls`] pairs them, and [`CallSums`] adds them up.
 //! Both have a fixed size, allocated before the first call, so adding to them never allocates. What does not fit is
 //! counted. [`ShadowStacks`] does the same for all functions that run inside of these calls, if that is requested.
 
@@ -22,4 +22,4 @@ pub use methods::table;
 pub use open_calls::{OpenCall, OpenCalls};
 pub use shadow_stacks::{ShadowStacks, Shortcomings, StackPlace};
 pub use summary::{Caller, Summary};
-pub use tally::{CallerSum, End, Tally};
+pub use tally::{CallSums, CallerSum, End};

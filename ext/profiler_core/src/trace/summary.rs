@@ -45,7 +45,7 @@ pub struct Summary {
     pub percentiles: Vec<(&'static str, u64)>,
     /// Whether the percentiles are exact.
     pub is_exact: bool,
-    /// The states of the calls' threads meanwhile, ns; all 0 if that was not measured.
+    /// The time of the calls, by the state of their threads, ns; all 0 if that was not measured.
     pub parts: WallTimes,
     /// The number of calls that had begun before the trace, and ended since.
     pub began_before: u64,

@@ -30,10 +30,10 @@ pub struct CallerSum {
 /// The sums over all calls that ended. Handles and classes are addresses, which the caller keeps alive and in
 /// place.
 #[derive(Debug)]
-pub struct Tally {
+pub struct CallSums {
     /// The durations of the calls.
     pub durations: Durations,
-    /// The states of the calls' threads meanwhile, ns.
+    /// The time of the calls, by the state of their threads, ns.
     pub parts: WallTimes,
     /// The number of calls that raised.
     pub raised: u64,
@@ -48,13 +48,13 @@ pub struct Tally {
     other_classes: u64,
 }
 
-impl Default for Tally {
+impl Default for CallSums {
     fn default() -> Self {
         Self::of(Durations::default())
     }
 }
 
-impl Tally {
+impl CallSums {
     /// Creates sums without calls, which add up durations in `durations`.
     #[must_use]
     pub fn of(durations: Durations) -> Self {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn sums_by_caller_result_and_exception() {
-        let mut tally = Tally::default();
+        let mut tally = CallSums::default();
         let walls = WallTimes { running_ns: 5, waiting_ns: 15, gvl_ns: 0, gc_ns: 0, gc_off_cpu_ns: 0 };
         tally.add(&call((7, 1)), 120, &walls, End::Returned(3));
         tally.add(&call((8, 2)), 110, &walls, End::Raised(4));
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn no_call_is_lost_beyond_the_callers_and_classes_that_are_told_apart() {
-        let mut tally = Tally::default();
+        let mut tally = CallSums::default();
         for number in 0..1_000 {
             tally.add(&call((number + 1, 1)), 101, &WallTimes::default(), End::Returned(number + 1));
         }

@@ -10,7 +10,7 @@ use super::shape::Shape;
 use crate::profile::{Sample, SampleType, OTHER};
 
 /// The names and values of labels, in the order of the dimensions.
-pub(super) type Labels<'a> = Vec<(&'a str, &'a str)>;
+pub(super) type LabelPairs<'a> = Vec<(&'a str, &'a str)>;
 
 /// The dimensions of a family.
 pub(super) struct Dimensions<'a>(Vec<Dimension<'a>>);
@@ -25,12 +25,12 @@ impl<'a> Dimensions<'a> {
     }
 
     /// Returns the labels of a sample.
-    pub(super) fn labels(&self, sample: &'a Sample) -> Labels<'a> {
+    pub(super) fn labels(&self, sample: &'a Sample) -> LabelPairs<'a> {
         self.0.iter().filter_map(|it| Some((it.name, it.value(sample)?))).collect()
     }
 
     /// Returns the labels of samples that were merged whatever their labels.
-    pub(super) fn others(&self) -> Labels<'a> {
+    pub(super) fn others(&self) -> LabelPairs<'a> {
         self.0.iter().map(|it| (it.name, OTHER)).collect()
     }
 }

@@ -16,7 +16,7 @@ use super::family::Family;
 use super::profile_id::ProfileId;
 use super::shape::Shape;
 use super::shaped::Shaped;
-use super::span::Spans;
+use super::span::SpanChoice;
 use crate::profile::Profile;
 
 /// The name of the scope, after which some engines name their profiles.
@@ -33,7 +33,7 @@ pub fn encode(
     id: ProfileId,
 ) -> Option<Vec<u8>> {
     let mut shaped: Vec<Shaped<'_>> =
-        families.iter().filter_map(|it| Shaped::new(profile, *it, shape, Spans::Own)).collect();
+        families.iter().filter_map(|it| Shaped::new(profile, *it, shape, SpanChoice::Own)).collect();
     if shaped.is_empty() {
         return None;
     }

@@ -10,7 +10,7 @@ use super::gzip::gzip;
 use super::label_name::label_name;
 use super::shape::Shape;
 use super::shaped::Shaped;
-use super::span::Spans;
+use super::span::SpanChoice;
 use crate::error::Error;
 use crate::format::pprof::comments::comments;
 use crate::format::pprof::messages;
@@ -24,7 +24,7 @@ use crate::text::hex;
 /// # Errors
 /// Same as for [`gzip`].
 pub fn encode(profile: &Profile, family: Family, shape: &Shape) -> Result<Option<Vec<u8>>, Error> {
-    let Some(mut shaped) = Shaped::new(profile, family, shape, Spans::Omitted) else { return Ok(None) };
+    let Some(mut shaped) = Shaped::new(profile, family, shape, SpanChoice::Omitted) else { return Ok(None) };
     packed(&mut shaped, &shape.labels, shape.bytes).map(Some)
 }
 

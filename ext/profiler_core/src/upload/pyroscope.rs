@@ -13,7 +13,7 @@ use super::pprof;
 use super::profile_id::ProfileId;
 use super::shape::Shape;
 use super::shaped::Shaped;
-use super::span::Spans;
+use super::span::SpanChoice;
 use crate::error::Error;
 use crate::profile::Profile;
 
@@ -33,7 +33,7 @@ pub fn encode(
 ) -> Result<Option<Vec<u8>>, Error> {
     let mut request = PushRequest::default();
     for family in families {
-        let Some(mut shaped) = Shaped::new(profile, *family, shape, Spans::Root) else { continue };
+        let Some(mut shaped) = Shaped::new(profile, *family, shape, SpanChoice::Root) else { continue };
         let raw_profile = pprof::packed(&mut shaped, &[], shape.bytes)?;
         let id = id.at(request.series.len()).uuid();
         let samples = vec![RawSample { raw_profile, id }];

@@ -5,17 +5,17 @@ use std::cmp::Reverse;
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
-use super::dimensions::{Dimensions, Labels};
+use super::dimensions::{Dimensions, LabelPairs};
 use super::family::Family;
 use super::shape::Shape;
-use super::span::{Span, Spans};
+use super::span::{SentSpan, SpanChoice};
 use crate::ids::{FrameId, Id, Interner, LabelSetId, SpanIndex, StackId};
 use crate::profile::{Profile, Sample, SampleType, Weights};
 use crate::record::frame::Synthetic;
 
 /// A stack in the form in which it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Stack {
+pub(super) struct ShapedStack {
     /// The frames, leaf first.
     pub(super) frames: Vec<FrameId>,
     /// A frame below these, in place of the frames that were left out.
@@ -37,9 +37,9 @@ pub(super) struct Shaped<'a> {
     pub(super) family: Family,
     pub(super) types: Vec<SampleType>,
     dimensions: Dimensions<'a>,
-    stacks: Interner<Stack, StackId>,
-    labels: Interner<Labels<'a>, LabelSetId>,
-    spans: Interner<Span, SpanIndex>,
+    stacks: Interner<ShapedStack, StackId>,
+    labels: Interner<LabelPairs<'a>, LabelSetId>,
+    spans: Interner<SentSpan, SpanIndex>,
     rows: Vec<Row>,
     /// The index of each row.
     places: HashMap<(StackId, LabelSetId, SpanIndex), usize, FxBuildHasher>,
@@ -47,7 +47,12 @@ pub(super) struct Shaped<'a> {
 
 impl<'a> Shaped<'a> {
     /// Collects the samples of a family. Returns `None` if no sample has any weight in the family.
-    pub(super) fn new(profile: &'a Profile, family: Family, shape: &'a Shape, spans: Spans) -> Option<Self> {
+    pub(super) fn new(
+        profile: &'a Profile,
+        family: Family,
+        shape: &'a Shape,
+        spans: SpanChoice,
+    ) -> Option<Self> {
         let types = family.types_in(profile);
         let weighs = |it: &&Sample| types.iter().any(|of| it.weights.get(*of) > 0);
         let samples: Vec<&Sample> = profile.samples.iter().filter(weighs).collect();
@@ -76,7 +81,9 @@ impl<'a> Shaped<'a> {
     }
 
     /// Iterates over stack, labels, span and weights of each sample.
-    pub(super) fn samples(&self) -> impl Iterator<Item = (&Stack, &Labels<'a>, Option<&Span>, &Weights)> {
+    pub(super) fn samples(
+        &self,
+    ) -> impl Iterator<Item = (&ShapedStack, &LabelPairs<'a>, Option<&SentSpan>, &Weights)> {
         self.rows.iter().filter_map(|row| {
             let (stack, labels) = (self.stacks.get(row.stack)?, self.labels.get(row.labels)?);
             Some((stack, labels, self.spans.get(row.span), &row.weights))
@@ -113,7 +120,7 @@ impl<'a> Shaped<'a> {
         };
         let kept = rows.iter().enumerate().rev().find(fits).map(|it| it.0);
         let labels = kept.is_none().then(|| self.labels.intern(self.dimensions.others()));
-        let stack = self.stacks.intern(Stack { frames: Vec::new(), root: Some(Synthetic::Other) });
+        let stack = self.stacks.intern(ShapedStack { frames: Vec::new(), root: Some(Synthetic::Other) });
         let rest = rows.split_off(kept.unwrap_or(most - 1));
         rows.into_iter().for_each(|it| self.add(it));
         for row in rest {
@@ -133,7 +140,7 @@ impl<'a> Shaped<'a> {
 }
 
 /// Returns a stack of at most `depth` frames. The leaf end is kept, as that is where the time goes.
-fn stack(profile: &Profile, id: StackId, depth: usize) -> Stack {
+fn stack(profile: &Profile, id: StackId, depth: usize) -> ShapedStack {
     let node = |id: StackId| profile.stacks.get(id.index()).copied();
     let mut nodes = std::iter::successors(node(id), |it| it.parent.and_then(node));
     let mut frames: Vec<FrameId> = nodes.by_ref().take(depth).map(|it| it.frame).collect();
@@ -141,5 +148,5 @@ fn stack(profile: &Profile, id: StackId, depth: usize) -> Stack {
     if cut {
         frames.pop();
     }
-    Stack { frames, root: cut.then_some(Synthetic::Truncated) }
+    ShapedStack { frames, root: cut.then_some(Synthetic::Truncated) }
 }

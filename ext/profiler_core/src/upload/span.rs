@@ -4,14 +4,14 @@ use crate::profile::{Sample, ROOT_SPAN, SPAN, TRACE};
 
 /// A span of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Span {
+pub(super) struct SentSpan {
     pub(super) trace_id: [u8; 16],
     pub(super) span_id: [u8; 8],
 }
 
 /// The choice of the span that is sent with a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spans {
+pub(super) enum SpanChoice {
     /// No span.
     Omitted,
     /// The sample's own span.
@@ -20,17 +20,17 @@ pub(super) enum Spans {
     Root,
 }
 
-impl Spans {
+impl SpanChoice {
     /// Returns the span of a sample. Returns `None` also if its labels are not ids, as an app may have such
     /// labels of its own.
-    pub(super) fn of(self, sample: &Sample) -> Option<Span> {
+    pub(super) fn of(self, sample: &Sample) -> Option<SentSpan> {
         let label = |name: &str| sample.label(name);
         let span_id = match self {
             Self::Omitted => return None,
             Self::Own => label(SPAN)?,
             Self::Root => label(ROOT_SPAN).or_else(|| label(SPAN))?,
         };
-        Some(Span { trace_id: bytes(label(TRACE)?)?, span_id: bytes(span_id)? })
+        Some(SentSpan { trace_id: bytes(label(TRACE)?)?, span_id: bytes(span_id)? })
     }
 }
 

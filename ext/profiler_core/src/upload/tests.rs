@@ -13,7 +13,7 @@ use proptest::sample::{select, subsequence};
 use self::sent::Sent;
 use super::{otlp, pprof, pyroscope, Family, ProfileId, Shape};
 use crate::ids::StackId;
-use crate::profile::table_builder::{Row, TableBuilder};
+use crate::profile::table_builder::{SampleKey, TableBuilder};
 use crate::profile::{
     Frame, Function, Meta, Node, Profile, SampleType, Thread, Weights, OTHER, ROOT_SPAN, SPAN, TRACE,
 };
@@ -46,7 +46,8 @@ fn profile_of(types: &[SampleType], samples: &[Given]) -> Profile {
         let thread = tables.thread(Thread { native_id: it.thread, name: "thread".into() });
         let mut weights = Weights::default();
         it.weights.iter().for_each(|(of, weight)| weights.set(*of, *weight));
-        let row = Row { stack: stack.unwrap(), thread, state: State::Running, labels: it.labels.clone() };
+        let row =
+            SampleKey { stack: stack.unwrap(), thread, state: State::Running, labels: it.labels.clone() };
         tables.add_row(row, &weights);
     }
     let meta = Meta { started_at_ns: 1_000, duration_ns: 500, interval_ns: 10, ..Meta::default() };

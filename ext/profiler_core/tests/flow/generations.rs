@@ -279,7 +279,7 @@ fn generations_last_longer_where_the_same_code_comes_back() {
         while hub.drain_batch(&registry) {}
         if hub.wants_renewal() {
             rounds.push(tick);
-            hub.turn_over();
+            hub.freeze_generation();
             assert!(hub.wants_renewal(), "sums wait for names");
             while name_pending(&hub, usize::MAX) {}
         }

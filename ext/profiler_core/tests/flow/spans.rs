@@ -75,10 +75,10 @@ fn spans_outlast_rotations_and_generations() {
     let second = hub.take(session, &registry, &[life(1, 0, 30, "one")], Take::Rotate, 30).unwrap();
     assert_eq!(by_span(&named(&hub, second)), [("02 01".into(), 10)]);
     while hub.drain_batch(&registry) {}
-    hub.turn_over();
+    hub.freeze_generation();
     tick(&hub, Some(span(3, 3, 3)), 50);
     while hub.drain_batch(&registry) {}
-    hub.turn_over();
+    hub.freeze_generation();
     tick(&hub, Some(span(3, 3, 3)), 60);
     let profile = finish(&hub, session, &registry, &[life(1, 0, 61, "one")]);
     assert_eq!(by_span(&profile), [("03 03".into(), 31)]);

@@ -88,7 +88,7 @@ pub(crate) fn named(hub: &Hub, result: Taken) -> Profile {
 pub(crate) fn copied(hub: &Hub, result: Taken) -> Unresolved {
     let copied = hub.copy(result);
     if hub.is_outgrown(copied.needed) {
-        hub.turn_over();
+        hub.freeze_generation();
     }
     copied
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use profiler_core::analysis::diff::{diff, Compare};
 use profiler_core::analysis::method::lines;
 use profiler_core::format::read;
-use profiler_core::format::text::{methods, sources, tree, Changes, Fit, Selected, Shown, Weighed};
+use profiler_core::format::text::{methods, sources, tree, Changes, Fit, Selected, Shown, SourceWeights};
 use profiler_core::ids::{FunctionId, Id};
 use profiler_core::profile::SampleType;
 
@@ -41,7 +41,7 @@ fn methods_have_callers_callees_and_lines() {
     let profile = example();
     let all: Vec<FunctionId> = (0..profile.functions.len()).map(FunctionId::from_index).collect();
     let whole = profile.total().get(OF);
-    let by = Weighed { of: OF, whole, roots: &[], ended: None, fit: NARROW };
+    let by = SourceWeights { of: OF, whole, roots: &[], ended: None, fit: NARROW };
     assert_golden("methods.txt", &methods(&profile, &all, 3, by));
     assert_eq!(methods(&profile, &[], 0, by), "");
 }
@@ -63,11 +63,12 @@ fn sources_have_weights_and_context() {
         })
         .into();
     let roots: Vec<PathBuf> = vec!["/nowhere".into(), folder.clone()];
-    let by = Weighed { of: OF, whole: example().total().get(OF), roots: &roots, ended: None, fit: NARROW };
+    let by =
+        SourceWeights { of: OF, whole: example().total().get(OF), roots: &roots, ended: None, fit: NARROW };
     let text = sources(&files, by);
     let changed = |seconds| {
         let ended = SystemTime::now() + Duration::from_secs(3_600) - Duration::from_secs(seconds);
-        sources(&files, Weighed { ended: Some(ended), ..by }).matches(" (changed since").count()
+        sources(&files, SourceWeights { ended: Some(ended), ..by }).matches(" (changed since").count()
     };
     assert_eq!([changed(0), changed(7_200)], [0, 1]);
     std::fs::remove_dir_all(folder).unwrap();

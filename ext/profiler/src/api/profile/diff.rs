@@ -5,7 +5,7 @@ use std::sync::Arc;
 use magnus::{Error, RArray, RHash, RString, Ruby};
 use profiler_core::analysis::diff::{diff, Compare, Diff};
 use profiler_core::analysis::merge::merge;
-use profiler_core::format::html::{write_comparison, Run};
+use profiler_core::format::html::{write_comparison, PageRun};
 use profiler_core::format::svg::write_difference;
 use profiler_core::format::text::{Changes, Selected};
 use profiler_core::profile::Profile as CoreProfile;
@@ -153,7 +153,11 @@ impl Profile {
 }
 
 /// Returns the runs of a side, whose name they get if they have none.
-fn named<'profile>(names: &[String], side: &str, profiles: &[&'profile CoreProfile]) -> Vec<Run<'profile>> {
+fn named<'profile>(
+    names: &[String],
+    side: &str,
+    profiles: &[&'profile CoreProfile],
+) -> Vec<PageRun<'profile>> {
     let name = |place: usize| names.get(place).map_or(side, String::as_str).to_owned();
-    profiles.iter().enumerate().map(|(place, profile)| Run { name: name(place), profile }).collect()
+    profiles.iter().enumerate().map(|(place, profile)| PageRun { name: name(place), profile }).collect()
 }

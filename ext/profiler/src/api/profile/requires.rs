@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use magnus::typed_data::Obj;
 use magnus::{Error, RArray, RHash, Ruby};
-use profiler_core::analysis::requires::{requires, Required, Taken};
+use profiler_core::analysis::requires::{requires, LoadTime, Required};
 use profiler_core::analysis::requires_diff::{requires_diff, Times};
 use profiler_core::format::text::{required, required_changes};
 
@@ -84,7 +84,7 @@ impl Profile {
     }
 }
 
-fn taken(ruby: &Ruby, taken: Taken) -> Result<RHash, Error> {
+fn taken(ruby: &Ruby, taken: LoadTime) -> Result<RHash, Error> {
     let hash = ruby.hash_new();
     hash.aset(ruby.to_symbol("total"), taken.total)?;
     hash.aset(ruby.to_symbol("self"), taken.own)?;

@@ -8,7 +8,7 @@ use magnus::{Error, RArray, RHash, Ruby, TryConvert};
 use profiler_core::analysis::method::Both;
 use profiler_core::analysis::top::Order;
 use profiler_core::format::text::{
-    end_of, markers, methods, sources, tree, By, Fit, Page, Ranking, Shown, Weighed,
+    end_of, markers, methods, sources, tree, By, Fit, Ranking, RankingPage, Shown, SourceWeights,
 };
 use profiler_core::ids::FunctionId;
 use profiler_core::profile::Profile as CoreProfile;
@@ -63,8 +63,13 @@ impl Profile {
         let limit = options::option(ruby, options, "limit")?.unwrap_or(0);
         let (roots, fit) = (roots(ruby, options)?, fit(ruby, options)?);
         rb_self.ask(ruby, move |profile| {
-            let by =
-                Weighed { of, whole: profile.total().get(of), roots: &roots, ended: end_of(profile), fit };
+            let by = SourceWeights {
+                of,
+                whole: profile.total().get(of),
+                roots: &roots,
+                ended: end_of(profile),
+                fit,
+            };
             methods(profile, &ids, limit, by)
         })
     }
@@ -88,7 +93,13 @@ impl Profile {
         rb_self.ask(ruby, move |profile| {
             sources(
                 &files,
-                Weighed { of, whole: profile.total().get(of), roots: &roots, ended: end_of(profile), fit },
+                SourceWeights {
+                    of,
+                    whole: profile.total().get(of),
+                    roots: &roots,
+                    ended: end_of(profile),
+                    fit,
+                },
             )
         })
     }
@@ -117,7 +128,7 @@ impl Profile {
             Some(&[rises, falls]) => [rises, falls],
             _ => ['^', 'v'],
         };
-        let page = Page {
+        let page = RankingPage {
             first: options::option(ruby, options, "first")?.unwrap_or(0),
             rows: options::option(ruby, options, "rows")?.unwrap_or(usize::MAX),
             selected: options::option(ruby, options, "selected")?,

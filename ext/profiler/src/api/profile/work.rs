@@ -1,6 +1,6 @@
 //! Questions to profiles that are answered without the GVL.
 //!
-//! A profile never changes, and its work shares it, so its object may be collected meanwhile. Small questions
+//! A profile never changes, and its work shares it, so its object may be collected while the work runs. Small questions
 //! are answered directly, as a thread for them would take longer; but files and texts always run without the
 //! GVL, because disks can hang and names can be long.
 

@@ -17,7 +17,7 @@ pub(super) enum Life {
     /// The session records.
     Running(Running, NextProfile),
     /// The session has stopped, and its functions have no names yet. Ruby resolves these, and an exception
-    /// may arrive meanwhile.
+    /// may arrive during the call.
     Stopped(NextProfile),
     /// The session's Profile exists. It is kept, as an exception may have prevented it from reaching the
     /// caller.

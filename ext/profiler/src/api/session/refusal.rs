@@ -23,7 +23,7 @@ const HANDLER_TAKEN: &str = "SIGPROF already has a handler: another profiler, or
 /// Implements `Native.refusal`: returns why no session could start now, as far as that is known without
 /// trying.
 pub(super) fn refusal() -> Option<&'static str> {
-    (sigprof::owner() == sigprof::Owner::Foreign).then_some(HANDLER_TAKEN)
+    (sigprof::owner() == sigprof::SignalOwner::Foreign).then_some(HANDLER_TAKEN)
 }
 
 /// Returns the exception for a session that did not start.

@@ -63,7 +63,7 @@ impl Session {
         Ok((None, None))
     }
 
-    /// Implements `session._stop`: returns a Profile. If an exception that arrived meanwhile is raised, the
+    /// Implements `session._stop`: returns a Profile. If an exception that arrived during the call is raised, the
     /// next call continues.
     pub(super) fn stop(ruby: &Ruby, session: &Self) -> Result<Value, Error> {
         door::ensure_stack(ruby)?;

@@ -14,8 +14,8 @@ use profiler_core::ticking::engine::Engine;
 
 use crate::engine::perf;
 use crate::naming::turns::{ensure_process, Pace};
-use crate::options::{self, Config, Threads};
-use crate::sampler::{self, fork, Facts};
+use crate::options::{self, Config, ThreadChoice};
+use crate::sampler::{self, fork, SessionFacts};
 use crate::shared::CAPTURE;
 use crate::sys::{clock, NEEDS_LINUX};
 use crate::vm::probe;
@@ -30,7 +30,7 @@ const EXPERIMENTAL: &str =
 #[must_use = "its handles stay alive until it is named or abandoned"]
 pub(super) struct UnnamedProfile {
     unresolved: Unresolved,
-    facts: Facts,
+    facts: SessionFacts,
     config: Arc<Config>,
     /// The time of the request, on the monotonic clock.
     requested_ns: u64,
@@ -43,7 +43,7 @@ pub(super) struct UnnamedProfile {
 impl UnnamedProfile {
     /// Wraps the result that was taken just now, requested at `requested_ns`.
     pub(super) fn new(
-        (unresolved, facts): (Unresolved, Facts),
+        (unresolved, facts): (Unresolved, SessionFacts),
         config: Arc<Config>,
         requested_ns: u64,
         no_owners: Option<String>,
@@ -66,7 +66,7 @@ impl UnnamedProfile {
     /// Asks Ruby for everything that the profile needs. The generations keep the handles marked meanwhile.
     pub(super) fn query_ruby(&self, ruby: &Ruby, pace: Pace) -> Result<RubyAnswers, Error> {
         let begun_ns = clock::monotonic_ns();
-        let all = matches!(self.config.threads, Threads::All);
+        let all = matches!(self.config.threads, ThreadChoice::All);
         let other_ractors = all && vm::process::has_ractors(ruby)?;
         // SAFETY: the handles belong to this process, and to generations that this value keeps.
         let functions = unsafe { naming::functions(ruby, &self.unresolved.unknown, pace, self.pid)? };
@@ -114,7 +114,7 @@ impl UnnamedProfile {
     pub(super) fn build_profile(self, answers: RubyAnswers) -> CoreProfile {
         let mut notes = answers.notes;
         let Self { unresolved, facts, config, requested_ns, .. } = self;
-        let Facts { start, engine, markers, requests, cost, .. } = facts;
+        let SessionFacts { start, engine, markers, requests, cost, .. } = facts;
         let mut markers = markers.list;
         let named = unresolved.unknown.iter().copied().zip(answers.functions).collect();
         let mut profile = CAPTURE.hub().map_or_else(Default::default, |hub| hub.resolve(unresolved, named));

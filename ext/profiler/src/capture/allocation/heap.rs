@@ -31,12 +31,12 @@ pub(crate) const CAPACITY: usize = 1 << 18;
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
 /// The table of live objects: `used` while a session needs it, otherwise `spare`, once it has been allocated.
-pub(super) struct Tables {
+pub(super) struct ObjectTables {
     pub(super) used: Option<&'static mut LiveObjects>,
     spare: Option<&'static mut LiveObjects>,
 }
 
-impl Tables {
+impl ObjectTables {
     pub(super) const NONE: Self = Self { used: None, spare: None };
 
     /// Puts the spare table to use, emptied. Returns false if there is none.

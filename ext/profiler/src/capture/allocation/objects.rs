@@ -10,18 +10,18 @@ use ::profiler_core::record::{Allocation, ObjectId};
 use ::profiler_core::sampling::allocation_sampler::AllocationSampler;
 
 use super::countdown;
-use super::heap::Tables;
+use super::heap::ObjectTables;
 use super::site::{send, Site, OWN};
-use super::sums::Sums;
+use super::sums::SiteSums;
 use crate::capture::walk::WALK_LIMIT;
 use crate::sys::clock;
 use crate::vm;
 use crate::vm::allocations::{self, AllocationHook};
 
 /// The state of the sampling of objects.
-pub(super) struct Objects {
+pub(super) struct ObjectSampler {
     pub(super) sampler: AllocationSampler,
-    pub(super) open: Pending,
+    pub(super) open: PendingObject,
     /// The installed hook.
     pub(super) hooked: Option<AllocationHook>,
     /// True if bytes are counted, not objects.
@@ -31,11 +31,11 @@ pub(super) struct Objects {
     /// True if samples have a time.
     pub(super) timed: bool,
     /// The table of live objects, while a session needs it.
-    pub(super) tables: Tables,
+    pub(super) tables: ObjectTables,
     /// The frames of the open sample.
     pub(super) handles: [u64; WALK_LIMIT],
     pub(super) lines: [c_int; WALK_LIMIT],
-    pub(super) sums: Sums,
+    pub(super) sums: SiteSums,
     /// The count, and the number of objects that the VM had allocated, at the last marking or change of
     /// demand.
     pub(super) at_marking: (u64, u64),
@@ -47,12 +47,12 @@ pub(super) struct Objects {
 /// is not 0.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-pub(super) enum Pending {
+pub(super) enum PendingObject {
     None,
     Open(Open),
 }
 
-impl Pending {
+impl PendingObject {
     pub(super) fn take(&mut self) -> Option<Open> {
         match ::core::mem::replace(self, Self::None) {
             Self::None => None,
@@ -75,7 +75,7 @@ pub(super) struct Open {
     pub(super) tracked: Option<ObjectId>,
 }
 
-impl Objects {
+impl ObjectSampler {
     /// Returns the number of objects, or bytes, counted so far.
     pub(super) fn now(&self) -> u64 {
         self.sampler.due().saturating_add_signed(-countdown::left())

@@ -31,7 +31,7 @@ struct Slot {
 }
 
 /// A table of sums, with one slot for each hash of a site.
-pub(super) struct Sums {
+pub(super) struct SiteSums {
     slots: [Slot; SLOTS],
     /// Whether a slot may be in use. If not, the search of all slots is skipped; it would take half as long as
     /// starting and stopping a session.
@@ -40,7 +40,7 @@ pub(super) struct Sums {
 
 const EMPTY: Allocation = Allocation { class: Class::NONE, samples: 0, objects: 0, bytes: 0, object: None };
 
-impl Sums {
+impl SiteSums {
     pub(super) const fn new() -> Self {
         let (labels, scope) = (LabelSetId::NONE, ScopeId::NONE);
         let site = Site { thread: ThreadId(0), labels, scope, span: None, class: Class::NONE };

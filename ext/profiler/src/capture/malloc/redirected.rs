@@ -55,7 +55,7 @@ impl Drop for Turn {
 
 /// What sessions want of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Demand {
+pub(crate) struct MallocDemand {
     /// The mean number of bytes between sample points; 0 if nothing is to be sampled now.
     pub(crate) every_bytes: u64,
     /// True if freed blocks are noted, even while no session samples.
@@ -63,7 +63,7 @@ pub(crate) struct Demand {
 }
 
 /// Redirects calls, or puts everything back, as sessions want it. The caller holds the sampler lock.
-pub(crate) fn apply(demand: Demand) {
+pub(crate) fn apply(demand: MallocDemand) {
     if demand.tracks != ON.load(Ordering::Relaxed) {
         let turn = Turn::take();
         ON.store(demand.tracks, Ordering::Relaxed);

@@ -69,7 +69,7 @@ pub(super) struct Library<'info> {
     tables: [(usize, usize); 2],
 }
 
-/// Calls `f` with each library. The linker holds its lock meanwhile.
+/// Calls `f` with each library. The linker holds its lock for all of them.
 pub(super) fn each_library(f: &mut dyn FnMut(&Library<'_>)) {
     unsafe extern "C" fn found(info: *mut ::libc::dl_phdr_info, _size: usize, f: *mut c_void) -> c_int {
         // SAFETY: the linker passes a valid struct, which lasts as long as the call, and `f` is the closure

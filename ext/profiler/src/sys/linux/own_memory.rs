@@ -6,7 +6,7 @@ use ::core::prelude::rust_2021::*;
 
 use ::profiler_core::memory::index::Table;
 use ::profiler_core::memory::mapping::{Mapping, PAGE};
-use ::profiler_core::memory::pages::{state_of, Source, State, SWAPPED};
+use ::profiler_core::memory::pages::{state_of, PageState, Source, SWAPPED};
 use ::profiler_core::memory::region::{Region, RegionKind, Regions};
 
 use super::mapped_table::MappedTable;
@@ -49,7 +49,7 @@ impl OwnFile {
     }
 
     /// Adds the states of the pages of a region, of whose `pagemap` this is.
-    pub(crate) fn read_states(&self, region: &Region, states: &mut MappedTable<State>) -> bool {
+    pub(crate) fn read_states(&self, region: &Region, states: &mut MappedTable<PageState>) -> bool {
         let mut entries = [0_u64; PIECE];
         let (mut page, end) = (region.start / PAGE, region.end / PAGE);
         while page < end {
@@ -88,7 +88,7 @@ pub(crate) struct OwnRegions {
     /// The regions, by address.
     pub(crate) regions: MappedTable<Region>,
     /// The states of their pages.
-    pub(crate) states: MappedTable<State>,
+    pub(crate) states: MappedTable<PageState>,
 }
 
 impl OwnRegions {
@@ -145,7 +145,7 @@ fn is_one_heap(last: &Region, next: &Region) -> bool {
 pub(crate) struct LiveMemory;
 
 impl Source for LiveMemory {
-    fn copy(&self, address: u64, _state: State, into: &mut [u64]) -> bool {
+    fn copy(&self, address: u64, _state: PageState, into: &mut [u64]) -> bool {
         let bytes = ::core::mem::size_of_val(into);
         let local = ::libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: bytes };
         let remote = ::libc::iovec { iov_base: address as *mut ::core::ffi::c_void, iov_len: bytes };
@@ -162,7 +162,7 @@ impl Source for LiveMemory {
 pub(crate) struct CopiedMemory;
 
 impl Source for CopiedMemory {
-    fn copy(&self, address: u64, state: State, into: &mut [u64]) -> bool {
+    fn copy(&self, address: u64, state: PageState, into: &mut [u64]) -> bool {
         if state == SWAPPED {
             return LiveMemory.copy(address, state, into); // it may be a guard that looks like swap
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::run::Run;
-use super::{Key, Row, LEVEL};
+use super::{FunctionIdentity, Row, LEVEL};
 use crate::profile::Function;
 
 /// A function with its weight on both sides, which includes the C functions that it called.
@@ -18,9 +18,9 @@ pub(super) struct Reason {
 /// are compared, and not their shares.
 pub(super) fn find(sides: &[Vec<Run>; 2]) -> Option<Reason> {
     let free = sides.iter().map(Vec::len).sum::<usize>().saturating_sub(2) as f64;
-    let keys: BTreeSet<&Key> = sides.iter().flatten().flat_map(Run::sites).collect();
+    let keys: BTreeSet<&FunctionIdentity> = sides.iter().flatten().flat_map(Run::sites).collect();
     let number = keys.len() as f64;
-    let row = |key: &Key| Row::new(Function::named(&key.0), sides, |it| it.site(key));
+    let row = |key: &FunctionIdentity| Row::new(Function::named(&key.0), sides, |it| it.site(key));
     let rows = keys.into_iter().map(row);
     let most = rows
         .max_by(|one, other| (one.after - one.before).abs().total_cmp(&(other.after - other.before).abs()))?;

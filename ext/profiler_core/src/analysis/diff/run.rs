@@ -3,7 +3,7 @@
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
-use super::{key, Compare, Key};
+use super::{key, Compare, FunctionIdentity};
 use crate::ids::{Id, StackId};
 use crate::profile::{Frame, Function, Profile, Sample, SampleType};
 use crate::record::State;
@@ -87,9 +87,9 @@ pub(super) struct Run {
     pub(super) all: Weighed,
     /// The part of the wall clock time in which threads could run but had no CPU.
     pub(super) without_cpu: f64,
-    functions: HashMap<Key, Weighed, FxBuildHasher>,
+    functions: HashMap<FunctionIdentity, Weighed, FxBuildHasher>,
     /// The weights by the innermost Ruby function: C functions work for their caller.
-    sites: HashMap<Key, Weighed, FxBuildHasher>,
+    sites: HashMap<FunctionIdentity, Weighed, FxBuildHasher>,
     absolute: bool,
     requests: u64,
     /// The divisor of all weights.
@@ -141,18 +141,18 @@ impl Run {
     }
 
     /// Returns the Ruby functions that have weight by themselves or by C functions that they called.
-    pub(super) fn sites(&self) -> impl Iterator<Item = &Key> {
+    pub(super) fn sites(&self) -> impl Iterator<Item = &FunctionIdentity> {
         self.sites.iter().filter(|(_, it)| it.weight > 0.0).map(|(key, _)| key)
     }
 
     /// Returns the weight at a Ruby function, including the C functions that it called. It is per request if
     /// weights are.
-    pub(super) fn site(&self, key: &Key) -> Known {
+    pub(super) fn site(&self, key: &FunctionIdentity) -> Known {
         self.known(self.sites.get(key).copied().unwrap_or_default())
     }
 
     /// Returns the number of a function to compare.
-    pub(super) fn value(&self, key: &Key) -> Known {
+    pub(super) fn value(&self, key: &FunctionIdentity) -> Known {
         self.known(self.functions.get(key).copied().unwrap_or_default())
     }
 
@@ -183,8 +183,8 @@ fn without_cpu(profile: &Profile, compare: Compare) -> f64 {
 }
 
 /// Sums up the functions that are one in two versions of a program.
-fn by_key(profile: &Profile, weights: Vec<Weighed>) -> HashMap<Key, Weighed, FxBuildHasher> {
-    let mut sums: HashMap<Key, Weighed, FxBuildHasher> = HashMap::default();
+fn by_key(profile: &Profile, weights: Vec<Weighed>) -> HashMap<FunctionIdentity, Weighed, FxBuildHasher> {
+    let mut sums: HashMap<FunctionIdentity, Weighed, FxBuildHasher> = HashMap::default();
     for (function, it) in profile.functions.iter().zip(weights) {
         let sum = sums.entry(key(function)).or_default();
         sum.weight += it.weight;

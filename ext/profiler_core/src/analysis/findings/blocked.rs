@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::clock::Part;
-use super::{details_of, At, Clock, Finding, Kind};
+use super::clock::TimeUse;
+use super::{details_of, At, Clock, Finding, FindingKind};
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
@@ -13,7 +13,7 @@ use crate::text::units::{counted, duration};
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let mut sums: BTreeMap<FunctionId, (At, u64)> = BTreeMap::new();
     for (sample, part, weight) in clock.rows() {
-        let site = sites.nearest(sample.stack).filter(|it| *part == Part::Blocked && sites.is_code(*it));
+        let site = sites.nearest(sample.stack).filter(|it| *part == TimeUse::Blocked && sites.is_code(*it));
         let Some(site) = site else { continue };
         let (at, blamed_ns) = sums.entry(site.function).or_default();
         at.add(site, profile.frames_of(sample.stack).next(), weight);
@@ -28,7 +28,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         _ => String::new(),
     };
     Some(clock.finding(
-        Kind::Blocked,
+        FindingKind::Blocked,
         format!("blocked in {blocked} for {} without releasing the GVL{waited}", duration(at.weight)),
         at.weight,
         Some(place),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Kind};
+use super::{Finding, FindingKind};
 use crate::analysis::idle::Idle;
 use crate::analysis::loading::{Load, Loads};
 use crate::analysis::serving::Handlers;
@@ -18,7 +18,7 @@ const SERVES: f64 = 0.2;
 pub(super) struct Clock<'profile> {
     profile: &'profile Profile,
     /// The use of the time, by row.
-    parts: Vec<Part>,
+    parts: Vec<TimeUse>,
     /// The sample type.
     pub(super) of: SampleType,
     /// The time that shares refer to.
@@ -33,7 +33,7 @@ pub(super) struct Clock<'profile> {
 
 /// The use of a row's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TimeUse {
     /// An idle wait, and the wait for the GVL after it.
     Idle,
     /// Ready to run but without a CPU.
@@ -63,12 +63,12 @@ impl<'profile> Clock<'profile> {
         let threads_of_app: BTreeSet<_> = app.map(|sample| sample.thread).collect();
         let part = |(row, sample): (usize, &Sample)| {
             if idle.has(row) {
-                return Part::Idle;
+                return TimeUse::Idle;
             }
             let own = match sample.state {
-                State::Running => Part::Running,
-                State::Gc => Part::Gc,
-                State::Blocked => Part::Blocked,
+                State::Running => TimeUse::Running,
+                State::Gc => TimeUse::Gc,
+                State::Blocked => TimeUse::Blocked,
                 // A thread that never runs code of the app, such as one that watches connections, delays nobody.
                 // Before a thread with such code reads a request, its wait is the request's.
                 State::Gvl
@@ -76,18 +76,18 @@ impl<'profile> Clock<'profile> {
                         && !threads_of_app.contains(&sample.thread)
                         && sites.is_in_library(sample.stack) =>
                 {
-                    return Part::Idle;
+                    return TimeUse::Idle;
                 }
-                State::Gvl => return Part::Gvl,
-                State::Runnable => return Part::NoCpu,
+                State::Gvl => return TimeUse::Gvl,
+                State::Runnable => return TimeUse::NoCpu,
                 State::Waiting => match causes.cause(sites, sample.stack) {
-                    Cause::HeldUp => return Part::NoCpu,
-                    Cause::Computing => Part::Running,
-                    cause @ (Cause::Io | Cause::Other) => Part::Waiting(cause),
-                    cause => return Part::Waiting(cause),
+                    Cause::HeldUp => return TimeUse::NoCpu,
+                    Cause::Computing => TimeUse::Running,
+                    cause @ (Cause::Io | Cause::Other) => TimeUse::Waiting(cause),
+                    cause => return TimeUse::Waiting(cause),
                 },
             };
-            loads.at(sample.stack).map_or(own, Part::Loading)
+            loads.at(sample.stack).map_or(own, TimeUse::Loading)
         };
         let parts = profile.samples.iter().enumerate().map(part).collect();
         let of = timed.unwrap_or(SampleType::Samples);
@@ -97,14 +97,15 @@ impl<'profile> Clock<'profile> {
         clock.serves = profile.requests.count() > 0 || clock.handles_requests(&handlers);
         if clock.serves {
             let rows = clock.parts.iter_mut().zip(&profile.samples);
-            let is_start = |part: &Part, stack| match part {
-                Part::Idle | Part::NoCpu => false,
-                Part::Loading(_) => !handlers.has(stack),
+            let is_start = |part: &TimeUse, stack| match part {
+                TimeUse::Idle | TimeUse::NoCpu => false,
+                TimeUse::Loading(_) => !handlers.has(stack),
                 _ => handlers.starts(stack),
             };
-            rows.filter(|(part, it)| is_start(part, it.stack)).for_each(|(part, _)| *part = Part::Starting);
+            rows.filter(|(part, it)| is_start(part, it.stack))
+                .for_each(|(part, _)| *part = TimeUse::Starting);
         }
-        let without_cpu = clock.weight(|it| *it == Part::NoCpu);
+        let without_cpu = clock.weight(|it| *it == TimeUse::NoCpu);
         clock.is_throttled = profile.stats.throttled_ns > 0 && profile.stats.throttled_ns >= without_cpu / 2;
         if !clock.is_throttled {
             let ran = profile.samples.iter().filter(|it| matches!(it.state, State::Running | State::Gc));
@@ -121,13 +122,16 @@ impl<'profile> Clock<'profile> {
     }
 
     /// Returns whether shares refer to this time: time that the program had, and used for its work.
-    fn is_counted(&self, part: &Part) -> bool {
+    fn is_counted(&self, part: &TimeUse) -> bool {
         match part {
-            Part::Idle | Part::Starting => false,
-            Part::NoCpu => self.is_throttled,
-            Part::Loading(_) | Part::Running | Part::Waiting(_) | Part::Blocked | Part::Gvl | Part::Gc => {
-                true
-            }
+            TimeUse::Idle | TimeUse::Starting => false,
+            TimeUse::NoCpu => self.is_throttled,
+            TimeUse::Loading(_)
+            | TimeUse::Running
+            | TimeUse::Waiting(_)
+            | TimeUse::Blocked
+            | TimeUse::Gvl
+            | TimeUse::Gc => true,
         }
     }
 
@@ -136,8 +140,8 @@ impl<'profile> Clock<'profile> {
     fn handles_requests(&self, handlers: &Handlers<'_>) -> bool {
         let (mut all, mut served): (u64, u64) = (0, 0);
         for (sample, part, weight) in self.rows() {
-            let is_start = matches!(part, Part::Loading(_)) || handlers.starts(sample.stack);
-            if !is_start && !matches!(part, Part::Idle | Part::NoCpu) {
+            let is_start = matches!(part, TimeUse::Loading(_)) || handlers.starts(sample.stack);
+            if !is_start && !matches!(part, TimeUse::Idle | TimeUse::NoCpu) {
                 super::add(&mut all, weight);
                 super::add(&mut served, if handlers.has(sample.stack) { weight } else { 0 });
             }
@@ -148,9 +152,9 @@ impl<'profile> Clock<'profile> {
     /// Iterates over the rows that have weight, with their parts and weights. On a busy machine, threads also
     /// wait for the GVL while its holder has no CPU. That part of their waits is left out, as the time without
     /// a CPU is.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&'profile Sample, &Part, u64)> + '_ {
-        let weight = |sample: &Sample, part: &Part| match (sample.weights.get(self.of), part) {
-            (weight, Part::Gvl) => (weight as f64 * self.had_cpu).round() as u64,
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'profile Sample, &TimeUse, u64)> + '_ {
+        let weight = |sample: &Sample, part: &TimeUse| match (sample.weights.get(self.of), part) {
+            (weight, TimeUse::Gvl) => (weight as f64 * self.had_cpu).round() as u64,
             (weight, _) => weight,
         };
         let rows = self.profile.samples.iter().zip(&self.parts);
@@ -160,11 +164,11 @@ impl<'profile> Clock<'profile> {
     /// Returns the rows of the profile in which code was loaded.
     pub(super) fn loading_rows(&self) -> Vec<usize> {
         let rows = self.parts.iter().enumerate();
-        rows.filter(|(_, part)| matches!(part, Part::Loading(_))).map(|(row, _)| row).collect()
+        rows.filter(|(_, part)| matches!(part, TimeUse::Loading(_))).map(|(row, _)| row).collect()
     }
 
     /// Returns the weight of some parts.
-    pub(super) fn weight(&self, is: impl Fn(&Part) -> bool) -> u64 {
+    pub(super) fn weight(&self, is: impl Fn(&TimeUse) -> bool) -> u64 {
         self.rows().filter(|(_, part, _)| is(part)).fold(0_u64, |sum, (.., ns)| sum.saturating_add(ns))
     }
 
@@ -180,7 +184,7 @@ impl<'profile> Clock<'profile> {
     /// Returns a finding on a part of this time.
     pub(super) fn finding(
         &self,
-        kind: Kind,
+        kind: FindingKind,
         text: String,
         weight: u64,
         place: Option<Frame>,

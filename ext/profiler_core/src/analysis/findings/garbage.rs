@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::clock::Part;
-use super::{clause, is_nearly_all, At, Clock, Finding, Kind};
+use super::clock::TimeUse;
+use super::{clause, is_nearly_all, At, Clock, Finding, FindingKind};
 use crate::analysis::allocations::CLASS;
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
@@ -16,7 +16,7 @@ const REQUESTS: [&str; 3] = ["GC.start", "ObjectSpace.garbage_collect", "GC.comp
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let mut weight: u64 = 0;
     let mut causes: BTreeMap<FunctionId, At> = BTreeMap::new();
-    for (sample, _, ns) in clock.rows().filter(|(_, part, _)| **part == Part::Gc) {
+    for (sample, _, ns) in clock.rows().filter(|(_, part, _)| **part == TimeUse::Gc) {
         super::add(&mut weight, ns);
         let Some(site) = sites.nearest(sample.stack).filter(|it| sites.is_code(*it)) else { continue };
         let request = profile.frames_of(sample.stack).find(|it| REQUESTS.contains(&sites.name(*it)));
@@ -45,7 +45,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         }
     };
     Some(clock.finding(
-        Kind::Gc,
+        FindingKind::Gc,
         format!("collecting garbage{by}"),
         weight,
         place,

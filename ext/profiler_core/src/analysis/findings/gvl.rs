@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::clock::Part;
-use super::{clause, At, Clock, Finding, Kind};
+use super::clock::TimeUse;
+use super::{clause, At, Clock, Finding, FindingKind};
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
 use crate::profile::{Profile, SampleType};
 use crate::text::units::percent;
 
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
-    let weight = clock.weight(|it| *it == Part::Gvl);
+    let weight = clock.weight(|it| *it == TimeUse::Gvl);
     if !clock.is_significant(weight) {
         return None;
     }
@@ -35,7 +35,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> O
         [one, ..] => clause(held_ns(one), weight, clock, &format!("held by {}", name(one))),
     };
     Some(clock.finding(
-        Kind::Gvl,
+        FindingKind::Gvl,
         format!("waiting for the GVL{held}"),
         weight,
         holders.first().and_then(At::place),

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::clock::Part;
-use super::{clause, details_of, heaviest, At, Clock, Finding, Kind, MIN_RUNNING_SHARE};
+use super::clock::TimeUse;
+use super::{clause, details_of, heaviest, At, Clock, Finding, FindingKind, MIN_RUNNING_SHARE};
 use crate::analysis::sites::{is_executable, Sites};
 use crate::analysis::template::name_or_template;
 use crate::ids::{FunctionId, StackId};
@@ -55,7 +55,7 @@ const ITERATORS: [&str; 24] = [
 pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> Vec<Finding> {
     let rows: Vec<(StackId, u64)> = clock
         .rows()
-        .filter(|(sample, part, _)| **part == Part::Running && !sites.is_own_work(sample.stack))
+        .filter(|(sample, part, _)| **part == TimeUse::Running && !sites.is_own_work(sample.stack))
         .map(|(it, _, weight)| (it.stack, weight))
         .collect();
     let ran = rows.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));
@@ -102,7 +102,7 @@ fn hottest(
         None => format!("running {}", at.words(&title, at.callee(profile), clock)),
     };
     Some(clock.finding(
-        Kind::Running,
+        FindingKind::Running,
         text,
         at.weight,
         Some(caller.map_or(place, |it| it.0)),
@@ -149,7 +149,7 @@ fn trunk(
     let branches = branches(profile, clock, &at);
     let branches = if branches.is_empty() { String::new() } else { format!(": {}", branches.join(", ")) };
     Some(clock.finding(
-        Kind::Running,
+        FindingKind::Running,
         format!("inside {}{called}{branches}", sites.title(place)),
         at.weight,
         Some(caller.map_or(place, |it| it.0)),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::clock::Part;
-use super::{At, Clock, Finding, Kind};
+use super::clock::TimeUse;
+use super::{At, Clock, Finding, FindingKind};
 use crate::analysis::sites::Sites;
 use crate::text::units::duration;
 
@@ -17,7 +17,7 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let mut packages: BTreeMap<Option<&str>, (u64, At)> = BTreeMap::new();
     let mut required = At::default();
     for (_, part, ns) in clock.rows() {
-        let Part::Loading(load) = part else { continue };
+        let TimeUse::Loading(load) = part else { continue };
         super::add(&mut weight, ns);
         let (loaded, at) = packages.entry(load.package.as_deref()).or_default();
         super::add(loaded, ns);
@@ -47,16 +47,16 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
         None => String::new(),
     };
     let by = place.map_or_else(String::new, |it| required_by(&sites.title(it)));
-    Some(clock.finding(Kind::Loading, format!("loading code{what}{by}"), weight, place, command()))
+    Some(clock.finding(FindingKind::Loading, format!("loading code{what}{by}"), weight, place, command()))
 }
 
 /// Finds what a server loaded before its requests, which is left out of the percentages.
 pub(super) fn find_start(clock: &Clock<'_>) -> Option<Finding> {
-    let weight = clock.weight(|it| *it == Part::Starting);
+    let weight = clock.weight(|it| *it == TimeUse::Starting);
     let all = clock.total.saturating_add(weight);
     let is_much = weight as f64 >= all as f64 * super::MIN_SHARE;
     (weight > 0 && is_much).then(|| Finding {
-        kind: Kind::Loading,
+        kind: FindingKind::Loading,
         text: format!("loaded code for {}: left out, because it was before the requests", duration(weight)),
         weight,
         of: clock.of,

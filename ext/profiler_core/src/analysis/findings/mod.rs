@@ -40,7 +40,7 @@ const NEARLY_ALL: f64 = 0.9;
 
 /// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FindingKind {
     /// Code that ran.
     Running,
     /// Code that was loaded.
@@ -67,7 +67,7 @@ pub enum Kind {
     Trust,
 }
 
-impl Kind {
+impl FindingKind {
     /// Returns the word for the kind in data.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -92,7 +92,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The subject of the finding.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// The fact, without its share and its place.
     pub text: String,
     /// The weight, in the unit of `of`.
@@ -113,8 +113,8 @@ impl Finding {
     #[must_use]
     pub fn stands_out(&self) -> bool {
         match self.kind {
-            Kind::Idle => false,
-            Kind::Trust => self.of == SampleType::Cpu,
+            FindingKind::Idle => false,
+            FindingKind::Trust => self.of == SampleType::Cpu,
             _ => true,
         }
     }
@@ -151,7 +151,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     if idle.threads > 0 {
         let (noun, spent) = (counted(idle.threads, "thread"), duration(idle.wall_ns));
         notes.push(Finding {
-            kind: Kind::Idle,
+            kind: FindingKind::Idle,
             text: format!("{noun} waited for work: idle, {spent} in all"),
             weight: idle.wall_ns,
             of: SampleType::Wall,
@@ -178,8 +178,10 @@ pub(crate) fn loading_rows(profile: &Profile) -> Vec<usize> {
 
 fn rank(finding: &Finding) -> u64 {
     match finding.kind {
-        Kind::Gc if finding.place.is_none() => finding.weight / 8,
-        Kind::Running | Kind::Loading | Kind::Gc | Kind::NoCpu => finding.weight / 2,
+        FindingKind::Gc if finding.place.is_none() => finding.weight / 8,
+        FindingKind::Running | FindingKind::Loading | FindingKind::Gc | FindingKind::NoCpu => {
+            finding.weight / 2
+        }
         _ => finding.weight,
     }
 }
@@ -187,11 +189,15 @@ fn rank(finding: &Finding) -> u64 {
 /// Removes code that ran for a small part of the time, unless nothing else describes what the program does:
 /// garbage collection alone does not.
 fn keep_code_that_ran(all: &mut Vec<Finding>) {
-    let says_what =
-        |it: &Finding| matches!(it.kind, Kind::Waiting | Kind::Blocked | Kind::Gvl | Kind::Loading);
+    let says_what = |it: &Finding| {
+        matches!(
+            it.kind,
+            FindingKind::Waiting | FindingKind::Blocked | FindingKind::Gvl | FindingKind::Loading
+        )
+    };
     let is_said = all.iter().any(says_what);
     let is_enough = |it: &Finding| it.share.is_some_and(|it| it >= MIN_RUNNING_SHARE);
-    all.retain(|it| it.kind != Kind::Running || !is_said || is_enough(it));
+    all.retain(|it| it.kind != FindingKind::Running || !is_said || is_enough(it));
 }
 
 /// The weights at one function: by line, and by callee.

@@ -1,7 +1,7 @@
 //! Time in which a thread could run but had no CPU.
 
-use super::clock::Part;
-use super::{Clock, Finding, Kind};
+use super::clock::TimeUse;
+use super::{Clock, Finding, FindingKind};
 use crate::analysis::wait_cause::is_sampled;
 use crate::profile::Profile;
 use crate::text::units::duration;
@@ -9,7 +9,7 @@ use crate::text::units::duration;
 /// Finds time without a CPU. It is a finding if the limit of a cgroup took the CPU away, as that is the
 /// program's own limit. A busy machine is not, so that becomes a note, and the percentages leave it out.
 pub(super) fn find(profile: &Profile, clock: &Clock<'_>) -> Option<Finding> {
-    let weight = clock.weight(|it| *it == Part::NoCpu);
+    let weight = clock.weight(|it| *it == TimeUse::NoCpu);
     let all = if clock.is_throttled { clock.total } else { clock.total.saturating_add(weight) };
     if weight == 0 || (weight as f64) < all as f64 * super::MIN_SHARE {
         return None;
@@ -25,5 +25,5 @@ pub(super) fn find(profile: &Profile, clock: &Clock<'_>) -> Option<Finding> {
         )
     };
     let command = "profiler report FILE --by state".into();
-    Some(Finding { kind: Kind::NoCpu, text, weight, of: clock.of, share, place: None, command })
+    Some(Finding { kind: FindingKind::NoCpu, text, weight, of: clock.of, share, place: None, command })
 }

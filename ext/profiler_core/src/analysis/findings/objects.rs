@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{At, Finding, Kind};
+use super::{At, Finding, FindingKind};
 use crate::analysis::allocations::{CLASS, LIBRARY, OWNER};
 use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
@@ -27,7 +27,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
             .filter(|(at, _, share)| !is_timed || (*share >= MIN_SHARE && at.weight >= MIN_BYTES))
     };
     let live = heaviest(SampleType::InuseSpace).map(|(at, class, share)| Finding {
-        kind: Kind::Live,
+        kind: FindingKind::Live,
         text: live(sites, &at, class),
         weight: at.weight,
         of: SampleType::InuseSpace,
@@ -36,7 +36,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Vec<Finding> {
         command: "profiler report FILE --type inuse_space".into(),
     });
     let allocated = heaviest(SampleType::AllocSpace).map(|(at, class, share)| Finding {
-        kind: Kind::Allocations,
+        kind: FindingKind::Allocations,
         text: format!("allocated: {}{}", objects(sites, &at, class), dead(profile, sites, &at, class)),
         weight: at.weight,
         of: SampleType::AllocSpace,
@@ -58,7 +58,7 @@ fn leaked(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
     let What::Memory(library) = what else { return None };
     let (amount, name) = (units::bytes(at.weight), title(sites, &at));
     Some(Finding {
-        kind: Kind::Live,
+        kind: FindingKind::Live,
         text: format!("leaked: nothing refers to {amount}, allocated in {name} by {library}"),
         weight: at.weight,
         of: SampleType::InuseSpace,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{heaviest, At, Finding, Kind};
+use super::{heaviest, At, Finding, FindingKind};
 use crate::analysis::sites::Sites;
 use crate::ids::{FunctionId, Id};
 use crate::profile::timeline::Timeline;
@@ -168,7 +168,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>) -> Option<Finding> {
     };
     let spent = duration(sum(|it| it.spent_ns));
     Some(Finding {
-        kind: Kind::Queries,
+        kind: FindingKind::Queries,
         text: format!("{}{request}{cached}{under}, {spent}: {}", each.join(", "), statement(first)),
         weight: sum(|it| it.times),
         of: SampleType::Samples,

@@ -9,7 +9,7 @@ mod queries;
 mod running;
 
 /// Returns kind, text, place and percentage of each finding.
-fn found(profile: &Profile) -> Vec<(Kind, String, String, u32)> {
+fn found(profile: &Profile) -> Vec<(FindingKind, String, String, u32)> {
     let place = |it: &Finding| {
         it.place.and_then(|at| {
             profile.function(at.function).map(|function| format!("{}:{}", function.path, at.line))
@@ -22,7 +22,7 @@ fn found(profile: &Profile) -> Vec<(Kind, String, String, u32)> {
     findings(profile).into_iter().map(one).collect()
 }
 
-fn finding(kind: Kind, text: &str, place: &str, percent: u32) -> (Kind, String, String, u32) {
+fn finding(kind: FindingKind, text: &str, place: &str, percent: u32) -> (FindingKind, String, String, u32) {
     (kind, text.into(), place.into(), percent)
 }
 
@@ -33,12 +33,12 @@ fn a_wait_has_its_cause_and_comes_before_code_that_runs_as_long() {
     example.wall(MAIN, State::Waiting, 450, "<main> /app.rb:10; Mailer#deliver /app.rb:7; Net::HTTP.get /usr/lib/ruby/3.1.0/net/http.rb:5; IO#wait_readable");
     let expected = [
         finding(
-            Kind::Waiting,
+            FindingKind::Waiting,
             "waiting for IO in Net::HTTP.get, called from Mailer#deliver",
             "/app.rb:7",
             45,
         ),
-        finding(Kind::Running, "running Order#parse", "/app.rb:41", 55),
+        finding(FindingKind::Running, "running Order#parse", "/app.rb:41", 55),
     ];
     assert_eq!(found(&example.profile()), expected);
 }
@@ -65,7 +65,10 @@ fn a_lock_is_named_by_the_caller_of_its_wrapper() {
     );
     example.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
     let (kind, text, ..) = found(&example.profile()).remove(0);
-    assert_eq!((kind, text.as_str()), (Kind::Waiting, "waiting for a lock in Logger::LogDevice#write"));
+    assert_eq!(
+        (kind, text.as_str()),
+        (FindingKind::Waiting, "waiting for a lock in Logger::LogDevice#write")
+    );
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn the_gvl_has_its_holder() {
         hog,
     );
     let gvl = found(&example.profile()).remove(0);
-    assert_eq!(gvl, finding(Kind::Gvl, "waiting for the GVL, held by Feed#parse", "/app.rb:20", 38));
+    assert_eq!(gvl, finding(FindingKind::Gvl, "waiting for the GVL, held by Feed#parse", "/app.rb:20", 38));
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn the_gvl_does_not_count_while_its_holder_has_no_cpu() {
         example.wall("hog", State::Gvl, without_cpu_ms / 2, show);
         found(&example.profile()).into_iter().map(|it| (it.0, it.3)).collect::<Vec<_>>()
     };
-    let quiet = [(Kind::Running, 67), (Kind::Gvl, 33)];
+    let quiet = [(FindingKind::Running, 67), (FindingKind::Gvl, 33)];
     assert_eq!(shares(0), quiet);
     assert_eq!(shares(1_600)[..2], quiet);
 }
@@ -137,7 +140,7 @@ fn threads_without_code_of_the_app_that_want_the_gvl_delay_nobody() {
     example.wall("reactor", State::Gvl, 300, "Reactor#run /g/gems/puma-6.0/r.rb:3; NIO::Selector#select");
     example.wall("job", State::Gvl, 50, "(thread start)");
     let found: Vec<_> = found(&example.profile()).into_iter().map(|it| (it.0, it.3)).collect();
-    assert_eq!(found, [(Kind::Running, 67), (Kind::Gvl, 33)]);
+    assert_eq!(found, [(FindingKind::Running, 67), (FindingKind::Gvl, 33)]);
 }
 
 #[test]
@@ -152,9 +155,9 @@ fn code_that_blocks_with_the_gvl_has_who_waited_for_it() {
     example.wall(MAIN, State::Running, 300, "<main> /app.rb:3; Shop#show /app.rb:5");
     let text = "blocked in SQLite3::Statement#step, called from Order#find for 1.90 s without releasing the GVL: 3 threads waited";
     let expected = [
-        finding(Kind::Blocked, text, "/app.rb:20", 51),
-        finding(Kind::Gvl, "waiting for the GVL, held by Order#find", "/app.rb:20", 41),
-        finding(Kind::Running, "running Shop#show", "/app.rb:5", 8),
+        finding(FindingKind::Blocked, text, "/app.rb:20", 51),
+        finding(FindingKind::Gvl, "waiting for the GVL, held by Order#find", "/app.rb:20", 41),
+        finding(FindingKind::Running, "running Shop#show", "/app.rb:5", 8),
     ];
     assert_eq!(found(&example.profile()), expected);
     let mut example = Example::lasting_ms(1_000);
@@ -168,7 +171,7 @@ fn code_that_blocks_with_the_gvl_has_who_waited_for_it() {
     example.wall(MAIN, State::Running, 100, "<main> /app.rb:3");
     let text =
         "blocked in SQLite3::Statement#step, called from Db#sleep for 900 ms without releasing the GVL";
-    assert_eq!(found(&example.profile())[0], finding(Kind::Blocked, text, "/app.rb:5", 90));
+    assert_eq!(found(&example.profile())[0], finding(FindingKind::Blocked, text, "/app.rb:5", 90));
 }
 
 #[test]
@@ -176,11 +179,12 @@ fn garbage_has_its_cause() {
     let mut example = Example::lasting_ms(1_000);
     example.wall(MAIN, State::Running, 400, "<main> /app.rb:3");
     example.wall(MAIN, State::Gc, 600, "<main> /app.rb:3; Report#rows /app.rb:8; (garbage collection)");
-    let expected = finding(Kind::Gc, "collecting garbage for objects of Report#rows", "/app.rb:8", 60);
+    let expected = finding(FindingKind::Gc, "collecting garbage for objects of Report#rows", "/app.rb:8", 60);
     assert_eq!(found(&example.profile())[0], expected);
     let mut example = Example::lasting_ms(1_000);
     example.wall(MAIN, State::Gc, 500, "<main> /app.rb:3; GC.start <internal:gc>:30; (garbage collection)");
-    let expected = finding(Kind::Gc, "collecting garbage, requested by GC.start in <main>", "/app.rb:3", 100);
+    let expected =
+        finding(FindingKind::Gc, "collecting garbage, requested by GC.start in <main>", "/app.rb:3", 100);
     assert_eq!(found(&example.profile()), [expected]);
 }
 
@@ -202,14 +206,19 @@ fn time_without_a_cpu_is_a_note_unless_a_limit_took_it() {
     example.wall(MAIN, State::Running, 500, "<main> /app.rb:3");
     let mut profile = example.profile();
     let expected = [
-        finding(Kind::Running, "running <main>", "/app.rb:3", 100),
-        finding(Kind::NoCpu, "waited 500 ms for a CPU that others used (left out of the percentages)", "", 0),
+        finding(FindingKind::Running, "running <main>", "/app.rb:3", 100),
+        finding(
+            FindingKind::NoCpu,
+            "waited 500 ms for a CPU that others used (left out of the percentages)",
+            "",
+            0,
+        ),
     ];
     assert_eq!(found(&profile), expected);
     profile.stats.throttled_ns = 400_000_000;
     let expected = [
-        finding(Kind::Running, "running <main>", "/app.rb:3", 50),
-        finding(Kind::NoCpu, "waiting for a CPU, because its cgroup had used up its limit", "", 50),
+        finding(FindingKind::Running, "running <main>", "/app.rb:3", 50),
+        finding(FindingKind::NoCpu, "waiting for a CPU, because its cgroup had used up its limit", "", 50),
     ];
     assert_eq!(found(&profile), expected);
 }
@@ -223,9 +232,14 @@ fn where_waits_are_sampled_code_that_computes_was_held_up() {
     let mut profile = example.profile();
     profile.meta.notes.push(Note::WaitsSampled {});
     let expected = [
-        finding(Kind::Running, "running String#scan, called from <main>", "/app.rb:3", 69),
-        finding(Kind::Waiting, "waiting in PG::Connection#exec, called from <main>", "/app.rb:4", 31),
-        finding(Kind::NoCpu, "waited 350 ms for a CPU or the GVL (left out of the percentages)", "", 0),
+        finding(FindingKind::Running, "running String#scan, called from <main>", "/app.rb:3", 69),
+        finding(FindingKind::Waiting, "waiting in PG::Connection#exec, called from <main>", "/app.rb:4", 31),
+        finding(
+            FindingKind::NoCpu,
+            "waited 350 ms for a CPU or the GVL (left out of the percentages)",
+            "",
+            0,
+        ),
     ];
     assert_eq!(found(&profile), expected);
 }
@@ -243,8 +257,8 @@ fn idle_threads_are_one_sentence_and_in_no_share() {
         );
     }
     let expected = [
-        finding(Kind::Running, "running <main>", "/app.rb:3", 100),
-        finding(Kind::Idle, "3 threads waited for work: idle, 3.00 s in all", "", 0),
+        finding(FindingKind::Running, "running <main>", "/app.rb:3", 100),
+        finding(FindingKind::Idle, "3 threads waited for work: idle, 3.00 s in all", "", 0),
     ];
     assert_eq!(found(&example.profile()), expected);
 }
@@ -275,7 +289,7 @@ fn of_cpu_time(cpu_ms: u64, change: impl Fn(&mut Profile)) -> Vec<String> {
     let mut profile = example.profile();
     profile.stats.unseen_cpu_ns = 4_000_000;
     change(&mut profile);
-    findings(&profile).into_iter().filter(|it| it.kind == Kind::Trust).map(|it| it.text).collect()
+    findings(&profile).into_iter().filter(|it| it.kind == FindingKind::Trust).map(|it| it.text).collect()
 }
 
 #[test]
@@ -317,8 +331,8 @@ fn that_most_time_was_not_measured_comes_first_unless_it_is_a_server() {
         profile.stats.unseen_cpu_ns = 4_000_000;
         findings(&profile).into_iter().map(|it| it.kind).collect::<Vec<_>>()
     };
-    assert_eq!(kinds(false), [Kind::Trust, Kind::Running]);
-    assert_eq!(kinds(true), [Kind::Running, Kind::Trust]);
+    assert_eq!(kinds(false), [FindingKind::Trust, FindingKind::Running]);
+    assert_eq!(kinds(true), [FindingKind::Running, FindingKind::Trust]);
 }
 
 #[test]
@@ -329,8 +343,11 @@ fn garbage_without_its_cause_does_not_come_first() {
         example.wall(MAIN, State::Gc, 600, gc);
         found(&example.profile()).into_iter().map(|it| it.0).collect::<Vec<_>>()
     };
-    assert_eq!(kinds("(garbage collection)"), [Kind::Running, Kind::Gc]);
-    assert_eq!(kinds("<main> /app.rb:3; Row#x /app.rb:8; (garbage collection)"), [Kind::Gc, Kind::Running]);
+    assert_eq!(kinds("(garbage collection)"), [FindingKind::Running, FindingKind::Gc]);
+    assert_eq!(
+        kinds("<main> /app.rb:3; Row#x /app.rb:8; (garbage collection)"),
+        [FindingKind::Gc, FindingKind::Running]
+    );
 }
 
 #[test]
@@ -342,12 +359,12 @@ fn a_template_is_named_by_its_file() {
     let place = "/srv/app/views/orders/index.html.erb";
     let expected = [
         finding(
-            Kind::Waiting,
+            FindingKind::Waiting,
             "waiting for IO in IO#read, called from app/views/orders/index.html.erb",
             &format!("{place}:5"),
             40,
         ),
-        finding(Kind::Running, "running app/views/orders/index.html.erb", &format!("{place}:4"), 60),
+        finding(FindingKind::Running, "running app/views/orders/index.html.erb", &format!("{place}:4"), 60),
     ];
     assert_eq!(found(&example.profile()), expected);
 }
@@ -362,9 +379,9 @@ fn six_findings_are_the_most_and_the_limits_of_trust_are_among_them() {
     example.wall(MAIN, State::Runnable, 20, &app(4));
     example.wall(MAIN, State::Waiting, 20, &format!("{}; Kernel#sleep", app(5)));
     example.wall(MAIN, State::Waiting, 20, &format!("{}; IO#gets", app(6)));
-    let kinds: Vec<Kind> = findings(&example.profile()).iter().map(|it| it.kind).collect();
+    let kinds: Vec<FindingKind> = findings(&example.profile()).iter().map(|it| it.kind).collect();
     assert_eq!(kinds.len(), MAX_FINDINGS);
-    assert_eq!(kinds.last(), Some(&Kind::Trust));
+    assert_eq!(kinds.last(), Some(&FindingKind::Trust));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The limits of trust in a profile's numbers.
 
-use super::{Finding, Kind};
+use super::{Finding, FindingKind};
 use crate::profile::{Profile, Sample, SampleType, Weights};
 use crate::record::State;
 use crate::text::units::{count, duration, percent, round_duration};
@@ -38,7 +38,7 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
         return None;
     };
     Some(Finding {
-        kind: Kind::Trust,
+        kind: FindingKind::Trust,
         text,
         weight,
         of: SampleType::Samples,

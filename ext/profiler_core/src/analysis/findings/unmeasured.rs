@@ -1,6 +1,6 @@
 //! Time that a profile of CPU time alone does not show.
 
-use super::{Finding, Kind};
+use super::{Finding, FindingKind};
 use crate::profile::{Note, Profile, SampleType};
 use crate::text::units::duration;
 
@@ -33,7 +33,7 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     let text =
         format!("used the CPU for {} of {}: mode wall shows the rest", duration(cpu_ns), duration(all_ns));
     Some(Finding {
-        kind: Kind::Trust,
+        kind: FindingKind::Trust,
         text,
         weight: cpu_ns,
         of: SampleType::Cpu,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::clock::Part;
-use super::{details_of, queries, At, Clock, Finding, Kind};
+use super::clock::TimeUse;
+use super::{details_of, queries, At, Clock, Finding, FindingKind};
 use crate::analysis::sites::Sites;
 use crate::analysis::wait_cause::Cause;
 use crate::ids::FunctionId;
@@ -19,7 +19,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
     let mut sums: BTreeMap<(FunctionId, Cause), At> = BTreeMap::new();
     let mut in_clients: BTreeMap<(FunctionId, Cause), u64> = BTreeMap::new();
     for (sample, part, weight) in clock.rows() {
-        let Part::Waiting(cause) = part else { continue };
+        let TimeUse::Waiting(cause) = part else { continue };
         let Some(site) = sites.nearest(sample.stack).filter(|it| sites.is_code(*it)) else { continue };
         let mut inner = profile.frames_of(sample.stack).take_while(|it| *it != site);
         if inner.any(|it| CLIENTS.iter().any(|client| sites.name(it).starts_with(client))) {
@@ -48,7 +48,7 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
             }
             called => format!("{} in {}", cause.words(), at.words(&title, called, clock)),
         };
-        Some(clock.finding(Kind::Waiting, text, at.weight, Some(place), details_of(sites.name(place))))
+        Some(clock.finding(FindingKind::Waiting, text, at.weight, Some(place), details_of(sites.name(place))))
     };
     sums.iter().take(MAX_WAITS).filter_map(finding).collect()
 }

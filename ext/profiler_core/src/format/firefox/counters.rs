@@ -19,14 +19,14 @@ const KINDS: [(SampleType, &str, &str, &str); 2] = [
     (SampleType::AllocSpace, "allocated", "Memory", "bytes allocated so far, alive or not"),
 ];
 
-pub(super) struct Counters<'profile> {
+pub(super) struct CounterTracks<'profile> {
     profile: &'profile Profile,
     step_ns: u64,
     /// The increments of each kind that is measured.
     steps: [Vec<u64>; KINDS.len()],
 }
 
-impl<'profile> Counters<'profile> {
+impl<'profile> CounterTracks<'profile> {
     pub(super) fn new(profile: &'profile Profile) -> Self {
         let step_ns = (profile.meta.duration_ns / STEPS).max(MIN_STEP_NS);
         Self { profile, step_ns, steps: Default::default() }

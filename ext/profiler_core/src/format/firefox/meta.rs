@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::json;
 
-use super::thread::Thread;
+use super::thread::ThreadTables;
 use crate::analysis::code_origin::Origin;
 use crate::error::Error;
 use crate::format::disclosure;
@@ -63,19 +63,21 @@ pub(super) fn write(
     profile: &Profile,
     of: SampleType,
     title: &str,
-    threads: &[Thread<'_>],
+    threads: &[ThreadTables<'_>],
     out: &mut impl Write,
 ) -> Result<(), Error> {
     let meta = &profile.meta;
     let busy = busy(profile, of);
     let mut shown: Vec<usize> = (0..threads.len()).collect();
-    shown.sort_by_key(|place| Reverse((busy.get(*place).copied(), threads.get(*place).map(Thread::total))));
+    shown.sort_by_key(|place| {
+        Reverse((busy.get(*place).copied(), threads.get(*place).map(ThreadTables::total)))
+    });
     shown.truncate(SHOWN);
     let selected: Vec<usize> = shown.iter().take(1).copied().collect();
     shown.sort_unstable();
     let interval_ns = if meta.interval_ns == 0 { 1_000_000 } else { meta.interval_ns };
     // The front end leaves out a sample at the very end of the time.
-    let last_ns = threads.iter().map(Thread::last_ns).max().unwrap_or(0);
+    let last_ns = threads.iter().map(ThreadTables::last_ns).max().unwrap_or(0);
     let end_ns = meta.duration_ns.max(last_ns.saturating_add(interval_ns));
     let categories: Vec<_> = CATEGORIES
         .iter()

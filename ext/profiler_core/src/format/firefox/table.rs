@@ -20,7 +20,7 @@ type Map<Key> = HashMap<Key, usize, FxBuildHasher>;
 /// A stack, and the category of its leaf if that is not the frame's own.
 type StackKey = (StackId, Option<usize>);
 
-pub(super) struct Tables<'profile> {
+pub(super) struct SharedTables<'profile> {
     profile: &'profile Profile,
     stack_places: Map<StackKey>,
     /// The index of the frame, the index of the caller, and the category.
@@ -35,7 +35,7 @@ pub(super) struct Tables<'profile> {
     strings: Vec<String>,
 }
 
-impl<'profile> Tables<'profile> {
+impl<'profile> SharedTables<'profile> {
     pub(super) fn new(profile: &'profile Profile) -> Self {
         let mut tables = Self {
             profile,

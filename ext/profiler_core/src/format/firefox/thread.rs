@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::table::{self, numbers, Tables};
+use super::table::{self, numbers, SharedTables};
 use super::{array, json, meta, ms, weight, weight_type};
 use crate::error::Error;
 use crate::format::sample_series::Share;
@@ -61,20 +61,20 @@ struct Allocation {
     class: usize,
 }
 
-pub(super) struct Thread<'profile> {
+pub(super) struct ThreadTables<'profile> {
     profile: &'profile Profile,
     of: SampleType,
     name: &'profile str,
-    tables: Tables<'profile>,
+    tables: SharedTables<'profile>,
     entries: Vec<Entry>,
     marks: Vec<Mark>,
     allocated: Vec<Allocation>,
     alive: Vec<Allocation>,
 }
 
-impl<'profile> Thread<'profile> {
+impl<'profile> ThreadTables<'profile> {
     pub(super) fn new(profile: &'profile Profile, of: SampleType, name: &'profile str) -> Self {
-        let tables = Tables::new(profile);
+        let tables = SharedTables::new(profile);
         let (entries, marks, allocated, alive) = Default::default();
         Self { profile, of, name, tables, entries, marks, allocated, alive }
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{as_in_file, header, reported, shown_names, write_filled, Packages, PageFacts, VERSION};
 use crate::analysis::code_origin::Origin;
-use crate::analysis::diff::{diff, key, Compare, Key};
+use crate::analysis::diff::{diff, key, Compare, FunctionIdentity};
 use crate::analysis::sites::Sites;
 use crate::analysis::trim_paths;
 use crate::error::Error;
@@ -21,7 +21,7 @@ use crate::profile::{Function, Profile, SampleType};
 
 /// A run of one side.
 #[derive(Clone, Debug)]
-pub struct Run<'profile> {
+pub struct PageRun<'profile> {
     /// The name by which people know the run, such as that of its file.
     pub name: String,
     /// The profile of the run.
@@ -34,14 +34,14 @@ pub struct Run<'profile> {
 /// # Errors
 /// Returns [`Error::Io`] if `out` fails, and [`Error::NotMeasured`] if a profile lacks the sample type.
 pub fn write_comparison(
-    before: &[Run<'_>],
-    after: &[Run<'_>],
+    before: &[PageRun<'_>],
+    after: &[PageRun<'_>],
     options: &Options,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let Some(first) = after.first() else { return Err(Error::NotAProfile) };
     let of = options.sample_type_of(first.profile)?;
-    let runs: Vec<&Run<'_>> = after.iter().chain(before).collect();
+    let runs: Vec<&PageRun<'_>> = after.iter().chain(before).collect();
     for run in &runs {
         Options { sample_type: Some(of), ..Options::default() }.sample_type_of(run.profile)?;
     }
@@ -84,7 +84,7 @@ struct Changes {
 
 /// The functions of all files, each once.
 struct United<'profile> {
-    places: BTreeMap<Key, usize>,
+    places: BTreeMap<FunctionIdentity, usize>,
     /// The functions as in the newest file.
     functions: Vec<&'profile Function>,
 }
@@ -109,11 +109,11 @@ impl<'profile> United<'profile> {
         &self,
         of: SampleType,
         title: String,
-        runs: &[&Run<'_>],
+        runs: &[&PageRun<'_>],
         shown: &'profile [Profile],
         after: usize,
     ) -> PageFacts<'profile> {
-        let of_run = |(place, (run, profile)): (usize, (&&Run<'_>, &'profile Profile))| RunFacts {
+        let of_run = |(place, (run, profile)): (usize, (&&PageRun<'_>, &'profile Profile))| RunFacts {
             side: if place < after { "after" } else { "before" },
             name: run.name.clone(),
             header: header(&reported(profile, of)),
@@ -187,7 +187,7 @@ mod tests {
 
     fn facts_of(before: &str, after: &str) -> serde_json::Value {
         let [before, after] = [before, after].map(|it| read(it.as_bytes()).unwrap());
-        let run = |name: &str, profile| Run { name: name.into(), profile };
+        let run = |name: &str, profile| PageRun { name: name.into(), profile };
         let mut out = Vec::new();
         let sides = ([run("old", &before)], [run("</script>", &after)]);
         write_comparison(&sides.0, &sides.1, &Options::default(), &mut out).unwrap();

@@ -4,7 +4,7 @@
 use super::Budget;
 use crate::error::Error;
 use crate::ids::{FrameId, FunctionId, Id, StackId, ThreadId};
-use crate::profile::table_builder::{Row, TableBuilder};
+use crate::profile::table_builder::{SampleKey, TableBuilder};
 use crate::profile::{Frame, Function, Meta, Node, Profile, SampleType, Thread, Weights};
 
 /// The maximum number of places in stacks, where callers and callees count separately. A deployment's profile
@@ -91,7 +91,7 @@ impl Builder {
     }
 
     /// Adds weights to a row.
-    pub(in crate::format) fn add(&mut self, row: Row, weights: &Weights) -> Result<(), Error> {
+    pub(in crate::format) fn add(&mut self, row: SampleKey, weights: &Weights) -> Result<(), Error> {
         for of in SampleType::ALL {
             let total =
                 self.totals.get(of).checked_add(weights.get(of)).filter(|it| i64::try_from(*it).is_ok());

@@ -11,6 +11,6 @@
 mod budget;
 mod builder;
 
-pub(super) use crate::profile::table_builder::Row;
+pub(super) use crate::profile::table_builder::SampleKey;
 pub(super) use budget::{AtMost, Budget};
 pub(super) use builder::{Builder, MAX_FRAMES};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::label_names::{STATE, THREAD_ID, THREAD_NAME};
 use super::messages::{self, Location, Text};
 use crate::error::Error;
-use crate::format::input::{Builder, Row};
+use crate::format::input::{Builder, SampleKey};
 use crate::ids::{FrameId, FunctionId};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
@@ -182,7 +182,7 @@ fn labelled<'message>(
     stack: crate::ids::StackId,
     text: &impl Fn(Text) -> Result<&'message str, Error>,
     builder: &mut Builder,
-) -> Result<Row, Error> {
+) -> Result<SampleKey, Error> {
     let (mut native_id, mut thread, mut state) = (0, "", State::Running);
     let mut labels: Vec<(String, String)> = Vec::new();
     for label in &row.label {
@@ -201,5 +201,5 @@ fn labelled<'message>(
     // If a name has several values, the first is kept.
     labels.sort();
     labels.dedup_by(|one, other| one.0 == other.0);
-    Ok(Row { stack, thread: builder.thread(native_id, thread)?, state, labels })
+    Ok(SampleKey { stack, thread: builder.thread(native_id, thread)?, state, labels })
 }

@@ -13,13 +13,13 @@ use serde::Deserialize;
 use super::json::parse;
 use super::texts::Word;
 use crate::error::Error;
-use crate::format::input::{AtMost, Builder, Row};
+use crate::format::input::{AtMost, Builder, SampleKey};
 use crate::ids::ThreadId;
 use crate::profile::{Note, Profile, SampleType, Weights};
 use crate::record::State;
-use header::{Header, Origin};
-use samples::{Samples, Times};
-use stacks::Stacks;
+use header::{FileMeta, Writer};
+use samples::{SampleTimes, Samples};
+use stacks::StackPlaces;
 use tables::{Tables, Used};
 
 /// The maximum number of threads.
@@ -27,7 +27,7 @@ const MAX_THREADS: usize = 100_000;
 
 #[derive(Deserialize)]
 struct File {
-    meta: Header,
+    meta: FileMeta,
     #[serde(default)]
     shared: Tables,
     threads: AtMost<Thread, MAX_THREADS>,
@@ -83,18 +83,18 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     let first = threads.first();
     let (pid, program) =
         first.map_or((0, None), |it| (it.pid.text().parse().unwrap_or(0), it.process_name.clone()));
-    let is_vernier = header.origin() == Origin::Vernier;
+    let is_vernier = header.origin() == Writer::Vernier;
     let mut together = None;
     for mut thread in threads {
         let own = thread.take_tables();
         if own.are_shared() {
             let stacks = match &mut together {
                 Some(stacks) => stacks,
-                none => none.insert(Stacks::new(Used::of(&shared, &shared)?, is_vernier)),
+                none => none.insert(StackPlaces::new(Used::of(&shared, &shared)?, is_vernier)),
             };
             reader.thread(&thread, stacks)?;
         } else {
-            reader.thread(&thread, &mut Stacks::new(Used::of(&own, &shared)?, is_vernier))?;
+            reader.thread(&thread, &mut StackPlaces::new(Used::of(&own, &shared)?, is_vernier))?;
         }
     }
     reader.finish(pid, program.unwrap_or_default())
@@ -102,9 +102,9 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
 
 struct Reader<'file> {
     builder: Builder,
-    header: &'file Header,
+    header: &'file FileMeta,
     /// The times of samples, if they have any.
-    times: Option<Times>,
+    times: Option<SampleTimes>,
     types: BTreeSet<SampleType>,
     /// The native ids and names of threads.
     threads: HashSet<(u64, String)>,
@@ -117,11 +117,11 @@ struct Reader<'file> {
 }
 
 impl<'file> Reader<'file> {
-    fn new(header: &'file Header, threads: &[Thread], bytes: usize) -> Self {
+    fn new(header: &'file FileMeta, threads: &[Thread], bytes: usize) -> Self {
         // The samples of vernier's custom mode are taken when the program asks for them, at any time.
         let is_custom = matches!(threads, [only] if only.name == "custom");
-        let times = (header.origin() == Origin::Vernier && !is_custom)
-            .then(|| Times::of(threads.iter().map(|it| &it.samples), header.interval.unwrap_or(1.0)));
+        let times = (header.origin() == Writer::Vernier && !is_custom)
+            .then(|| SampleTimes::of(threads.iter().map(|it| &it.samples), header.interval.unwrap_or(1.0)));
         Self {
             builder: Builder::new(bytes),
             header,
@@ -135,7 +135,7 @@ impl<'file> Reader<'file> {
         }
     }
 
-    fn thread(&mut self, thread: &Thread, stacks: &mut Stacks<'_>) -> Result<(), Error> {
+    fn thread(&mut self, thread: &Thread, stacks: &mut StackPlaces<'_>) -> Result<(), Error> {
         let mut native_id = thread.native_id();
         while !self.threads.insert((native_id, thread.name.clone())) {
             self.numbered += 1;
@@ -143,7 +143,7 @@ impl<'file> Reader<'file> {
         }
         let id = self.builder.thread(native_id, &thread.name)?;
         self.samples(thread, id, stacks)?;
-        let is_vernier = self.header.origin() == Origin::Vernier;
+        let is_vernier = self.header.origin() == Writer::Vernier;
         match &thread.js_allocations {
             Some(allocations) if is_vernier => self.allocations(allocations, id, stacks)?,
             Some(_) => self.has_allocations = true,
@@ -153,13 +153,13 @@ impl<'file> Reader<'file> {
         Ok(())
     }
 
-    fn samples(&mut self, thread: &Thread, id: ThreadId, stacks: &mut Stacks<'_>) -> Result<(), Error> {
+    fn samples(&mut self, thread: &Thread, id: ThreadId, stacks: &mut StackPlaces<'_>) -> Result<(), Error> {
         let samples = &thread.samples;
         samples.check()?;
         let (of, unit) = self.measure(samples)?;
         self.types.insert(of);
         let times = self.times.filter(|_| of == SampleType::Samples);
-        let cpu_unit_ns = self.header.cpu_unit_ns().filter(|_| self.header.origin() == Origin::Other);
+        let cpu_unit_ns = self.header.cpu_unit_ns().filter(|_| self.header.origin() == Writer::Other);
         let begin_ns = samples.first_ns().unwrap_or(0);
         let mut end_ns = begin_ns;
         for place in 0..samples.stack.len() {
@@ -190,7 +190,7 @@ impl<'file> Reader<'file> {
         let (of, unit) = match samples.weight_type.as_deref() {
             None | Some("samples") => (SampleType::Samples, 1.0),
             Some("tracing-ms") => (SampleType::Wall, 1e6),
-            Some("bytes") if self.header.origin() == Origin::Vernier => (SampleType::InuseSpace, 1.0),
+            Some("bytes") if self.header.origin() == Writer::Vernier => (SampleType::InuseSpace, 1.0),
             Some("bytes") => (SampleType::AllocSpace, 1.0),
             Some(other) => {
                 return Err(Error::malformed(format!(
@@ -204,7 +204,12 @@ impl<'file> Reader<'file> {
     }
 
     /// Adds the objects sampled by vernier.
-    fn allocations(&mut self, samples: &Samples, id: ThreadId, stacks: &mut Stacks<'_>) -> Result<(), Error> {
+    fn allocations(
+        &mut self,
+        samples: &Samples,
+        id: ThreadId,
+        stacks: &mut StackPlaces<'_>,
+    ) -> Result<(), Error> {
         samples.check()?;
         self.has_allocations = true;
         self.types.insert(SampleType::AllocObjects);
@@ -223,7 +228,7 @@ impl<'file> Reader<'file> {
         thread: ThreadId,
         state: State,
         mut weights: Weights,
-        stacks: &mut Stacks<'_>,
+        stacks: &mut StackPlaces<'_>,
     ) -> Result<(), Error> {
         let stack = stacks.stack(at, &mut self.builder)?;
         let wall_ns = weights.get(SampleType::Wall);
@@ -234,7 +239,7 @@ impl<'file> Reader<'file> {
         }
         let parts = [SampleType::Cpu, SampleType::Wall, SampleType::GvlWait, SampleType::Gc];
         self.types.extend(parts.into_iter().filter(|it| weights.get(*it) > 0));
-        self.builder.add(Row { stack, thread, state, labels: Vec::new() }, &weights)
+        self.builder.add(SampleKey { stack, thread, state, labels: Vec::new() }, &weights)
     }
 
     fn finish(mut self, pid: u32, program: String) -> Result<Profile, Error> {
@@ -242,7 +247,7 @@ impl<'file> Reader<'file> {
         meta.pid = pid;
         meta.program = program;
         meta.notes = self.notes();
-        if self.header.origin() == Origin::Vernier {
+        if self.header.origin() == Writer::Vernier {
             let is_heap = self.types.contains(&SampleType::InuseSpace);
             meta.modes = vec![if is_heap { "heap" } else { "wall" }.to_owned()];
             meta.duration_ns = self.to_ns.saturating_sub(self.from_ns);
@@ -253,25 +258,25 @@ impl<'file> Reader<'file> {
     fn notes(&self) -> Vec<Note> {
         let origin = self.header.origin();
         let format = match origin {
-            Origin::Vernier if self.types.contains(&SampleType::InuseSpace) => {
+            Writer::Vernier if self.types.contains(&SampleType::InuseSpace) => {
                 "a file of vernier: its bytes are those that were live at the end"
             }
-            Origin::Vernier if self.times.is_none() => "a file of vernier, whose samples have no time",
-            Origin::Vernier => {
+            Writer::Vernier if self.times.is_none() => "a file of vernier, whose samples have no time",
+            Writer::Vernier => {
                 "a file of vernier: a sample weighs the time until the next one of its thread, the last one mean intervals"
             }
-            Origin::Ours => {
+            Writer::Ours => {
                 "a file for the Firefox Profiler: of one sample type, without labels, and runnable is shown as gvl"
             }
-            Origin::Other => "a file for the Firefox Profiler",
+            Writer::Other => "a file for the Firefox Profiler",
         };
         let mut notes = vec![Note::ReadFrom { format: format.into() }];
         if self.has_allocations {
             let text = match origin {
-                Origin::Vernier => {
+                Writer::Vernier => {
                     "its alloc_objects are the sampled objects: it does not say how many each one stands for"
                 }
-                Origin::Ours | Origin::Other => "its allocations beside the samples are left out",
+                Writer::Ours | Writer::Other => "its allocations beside the samples are left out",
             };
             notes.push(Note::Text(text.into()));
         }

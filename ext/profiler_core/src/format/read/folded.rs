@@ -3,7 +3,7 @@
 //! The files do not say what is counted, so we read it as samples.
 
 use crate::error::Error;
-use crate::format::input::{Builder, Row};
+use crate::format::input::{Builder, SampleKey};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 
@@ -36,7 +36,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         let Some(stack) = node else { continue };
         let mut weights = Weights::default();
         weights.set(SampleType::Samples, number);
-        builder.add(Row { stack, thread, state: State::Running, labels: Vec::new() }, &weights)?;
+        builder.add(SampleKey { stack, thread, state: State::Running, labels: Vec::new() }, &weights)?;
     }
     if is_prose && !is_folded {
         return Err(Error::NotAProfile);

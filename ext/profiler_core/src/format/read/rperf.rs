@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 use super::json::parse;
 use crate::error::Error;
-use crate::format::input::{Builder, Row};
+use crate::format::input::{Builder, SampleKey};
 use crate::ids::{FrameId, Id, ThreadId};
 use crate::profile::{Function, Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
-use labels::{LabelSets, Labels};
-use samples::{Named, Samples};
+use labels::{RowLabels, RperfLabels};
+use samples::{PathAndName, Samples};
 
 /// The path that rperf writes for a function without a file.
 const NO_FILE: &str = "<C method>";
@@ -27,7 +27,7 @@ struct File<'text> {
     #[serde(borrow, default)]
     raw_samples: Option<Samples<'text>>,
     #[serde(default)]
-    label_sets: Option<LabelSets>,
+    label_sets: Option<RperfLabels>,
     #[serde(default)]
     start_time_ns: Option<u64>,
     #[serde(default)]
@@ -54,7 +54,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
     // A file can have both, with the same samples.
     let samples = file.aggregated_samples.as_ref().or(file.raw_samples.as_ref()).unwrap_or(&none);
     let label_sets = file.label_sets.as_ref();
-    let no_labels = LabelSets::default();
+    let no_labels = RperfLabels::default();
     let label_sets = label_sets.unwrap_or(&no_labels);
     let frames = frames(samples.functions(), &mut builder)?;
     let mut types = vec![of];
@@ -70,7 +70,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         let less = |_| Error::malformed("a sample has a negative weight");
         let weight = u64::try_from(row.weight).map_err(less)?;
         let Some(stack) = stack else { continue };
-        let Labels { state, labels } = label_sets.labels(row.label_set, row.state, &mut builder.budget)?;
+        let RowLabels { state, labels } = label_sets.labels(row.label_set, row.state, &mut builder.budget)?;
         collected |= state == State::Gc;
         let thread = thread(row.thread, &mut builder)?;
         let mut weights = Weights::default();
@@ -86,7 +86,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
                 types.push(part);
             }
         }
-        builder.add(Row { stack, thread, state, labels }, &weights)?;
+        builder.add(SampleKey { stack, thread, state, labels }, &weights)?;
     }
     let notes = notes(&file, of == SampleType::Cpu && collected);
     let meta = Meta {
@@ -109,7 +109,7 @@ fn thread(number: u32, builder: &mut Builder) -> Result<ThreadId, Error> {
     }
 }
 
-fn frames(functions: &[Named<'_>], builder: &mut Builder) -> Result<Vec<FrameId>, Error> {
+fn frames(functions: &[PathAndName<'_>], builder: &mut Builder) -> Result<Vec<FrameId>, Error> {
     let mut frames = Vec::with_capacity(functions.len());
     for (path, name) in functions {
         let name = if name.is_empty() { "(unknown)" } else { name };

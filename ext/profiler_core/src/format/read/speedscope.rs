@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::json::parse;
 use crate::error::Error;
-use crate::format::input::{AtMost, Builder, Row};
+use crate::format::input::{AtMost, Builder, SampleKey};
 use crate::format::speedscope::{BETWEEN, EXPORTER};
 use crate::ids::{FrameId, StackId, ThreadId};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};
@@ -244,7 +244,7 @@ impl Sink<'_> {
         let mut weights = Weights::default();
         // The conversion stops at the largest number, which is too large for any sum.
         weights.set(self.of, (weight * self.scale).round() as u64);
-        let row = Row { stack, thread: self.thread, state: State::Running, labels: Vec::new() };
+        let row = SampleKey { stack, thread: self.thread, state: State::Running, labels: Vec::new() };
         self.builder.add(row, &weights)
     }
 }

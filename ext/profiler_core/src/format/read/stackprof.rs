@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::json::parse;
 use crate::error::Error;
-use crate::format::input::{Builder, Row};
+use crate::format::input::{Builder, SampleKey};
 use crate::ids::{FunctionId, ThreadId};
 use crate::profile::{Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
@@ -131,7 +131,7 @@ fn flat(
         let Some(function) = functions.get(id) else { continue };
         let frame_id = builder.frame(*function, 0);
         let stack = builder.call(None, frame_id)?;
-        let row = Row { stack, thread, state: State::Running, labels: Vec::new() };
+        let row = SampleKey { stack, thread, state: State::Running, labels: Vec::new() };
         builder.add(row, &weights(unit, frame.samples, frame.samples.saturating_mul(unit.each)))?;
     }
     Ok(())
@@ -177,7 +177,7 @@ fn raw(
             SampleType::Samples => weights(unit, number, number),
             _ => weights(unit, number, weight),
         };
-        builder.add(Row { stack, thread, state: State::Running, labels: Vec::new() }, &weights)?;
+        builder.add(SampleKey { stack, thread, state: State::Running, labels: Vec::new() }, &weights)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::table::{
     measured_in, place_of, push_line, push_other_types, GAP, MIN_COLUMNS, NAME_COLUMNS, PERCENT_COLUMNS,
 };
 use super::Paint;
-use crate::analysis::group_by::{group_by, Groups, Row};
+use crate::analysis::group_by::{group_by, GroupRow, Groups};
 use crate::error::Error;
 use crate::format::display::display_name;
 use crate::format::options::TextOptions;
@@ -88,7 +88,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(profile: &Profile, groups: &Groups, row: &Row) -> Self {
+    fn new(profile: &Profile, groups: &Groups, row: &GroupRow) -> Self {
         let (function, own) = row.heaviest.unzip();
         let function = function.and_then(|it| profile.function(it));
         Self {

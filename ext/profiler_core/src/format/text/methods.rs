@@ -3,19 +3,19 @@
 use std::cmp::Reverse;
 
 use super::cells::Fit;
-use super::source::{push_source, Weighed};
+use super::source::{push_source, SourceWeights};
 use super::table::push_line;
-use crate::analysis::method::{method, Method};
+use crate::analysis::method::{method, MethodDetails};
 use crate::ids::FunctionId;
 use crate::profile::{Function, Profile};
 
 /// Returns the details of those of `functions` that have weight, the heaviest first. Includes at most `limit`
 /// of them, and as many callers and callees of each; 0 means all.
 #[must_use]
-pub fn methods(profile: &Profile, functions: &[FunctionId], limit: usize, by: Weighed<'_>) -> String {
+pub fn methods(profile: &Profile, functions: &[FunctionId], limit: usize, by: SourceWeights<'_>) -> String {
     let most = if limit == 0 { usize::MAX } else { limit };
     let found = functions.iter().filter_map(|id| Some((profile.function(*id)?, method(profile, *id, by.of))));
-    let mut found: Vec<(&Function, Method)> = found.filter(|(_, it)| it.weight.total > 0).collect();
+    let mut found: Vec<(&Function, MethodDetails)> = found.filter(|(_, it)| it.weight.total > 0).collect();
     found.sort_by_key(|(function, method)| {
         (Reverse(method.weight.total), Reverse(method.weight.own), &function.name, &function.path)
     });
@@ -33,11 +33,11 @@ fn push_method(
     text: &mut String,
     profile: &Profile,
     function: &Function,
-    method: &Method,
+    method: &MethodDetails,
     most: usize,
-    by: Weighed<'_>,
+    by: SourceWeights<'_>,
 ) {
-    let Weighed { of, whole, fit, .. } = by;
+    let SourceWeights { of, whole, fit, .. } = by;
     push_line(text, &fit.paint().bold(&fit.function(function, fit.columns, "")));
     let weight = |weight: u64| fit.weight(of, weight, whole);
     push_line(text, &format!("  total {}   self {}", weight(method.weight.total), weight(method.weight.own)));

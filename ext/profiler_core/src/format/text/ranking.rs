@@ -53,7 +53,7 @@ pub struct Ranking {
 
 /// The part of a ranking that is shown as a table.
 #[derive(Clone, Copy, Debug)]
-pub struct Page {
+pub struct RankingPage {
     /// The first row.
     pub first: usize,
     /// The number of rows.
@@ -90,7 +90,14 @@ impl Ranking {
 
     /// Returns the table of some rows, with a heading. `before` is the previous ranking, if there is one.
     #[must_use]
-    pub fn table(&self, before: Option<&Self>, of: SampleType, order: Order, page: Page, fit: Fit) -> String {
+    pub fn table(
+        &self,
+        before: Option<&Self>,
+        of: SampleType,
+        order: Order,
+        page: RankingPage,
+        fit: Fit,
+    ) -> String {
         let earlier = before.map(|it| it.shares(order));
         let mut text = String::new();
         push_line(&mut text, &fit.paint().bold(&format!("  {:>16} {:>16}   NAME", "TOTAL", "SELF")));
@@ -154,7 +161,7 @@ impl Ranked {
 }
 
 fn methods(profile: &Profile, of: SampleType) -> Vec<Ranked> {
-    let row = |row: &crate::analysis::top::Row| {
+    let row = |row: &crate::analysis::top::TopRow| {
         let function = profile.function(row.function)?;
         Some(Ranked {
             name: display_name(function).into_owned(),
@@ -182,7 +189,7 @@ fn of_lines(profile: &Profile, of: SampleType) -> Vec<Ranked> {
 
 fn values(profile: &Profile, of: SampleType, label: &str) -> Result<Vec<Ranked>, Error> {
     let groups = group_by(profile, label, of)?;
-    let row = |group: &crate::analysis::group_by::Row| {
+    let row = |group: &crate::analysis::group_by::GroupRow| {
         let mostly = group.heaviest.and_then(|(id, _)| profile.function(id));
         Ranked {
             name: clean(group.name()).into_owned(),
@@ -214,7 +221,7 @@ mod tests {
     use crate::format::read;
 
     const PLAIN: Fit = Fit { columns: 60, full_paths: false, color: false };
-    const PAGE: Page = Page { first: 0, rows: 10, selected: None, marks: ['^', 'v'] };
+    const PAGE: RankingPage = RankingPage { first: 0, rows: 10, selected: None, marks: ['^', 'v'] };
 
     fn ranking(folded: &str, by: &By, order: Order, filter: &str) -> Ranking {
         let profile = read(folded.as_bytes()).unwrap();
@@ -226,7 +233,7 @@ mod tests {
         let order = Order::SelfWeight;
         let before = ranking("main;a 10\nmain;b 80\nmain;c 10\n", &By::Methods, order, "");
         let now = ranking("main;a 60\nmain;b 30\nmain;c 10\n", &By::Methods, order, "");
-        let page = Page { selected: Some(1), ..PAGE };
+        let page = RankingPage { selected: Some(1), ..PAGE };
         let table = now.table(Some(&before), SampleType::Samples, order, page, PLAIN);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(
@@ -253,7 +260,7 @@ mod tests {
         assert_eq!(names(&By::Methods, Order::TotalWeight, "OTHER"), ["Other"]);
         assert_eq!(names(&By::Label("state".into()), Order::TotalWeight, ""), ["running"]);
         let all = ranking(folded, &By::Methods, Order::SelfWeight, "");
-        let page = Page { first: 1, rows: 2, ..PAGE };
+        let page = RankingPage { first: 1, rows: 2, ..PAGE };
         let table = all.table(None, SampleType::Samples, Order::SelfWeight, page, PLAIN);
         assert_eq!(table.lines().count(), 3);
         assert!(table.lines().all(|it| it.chars().count() <= 60));

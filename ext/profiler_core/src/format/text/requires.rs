@@ -2,7 +2,7 @@
 
 use super::cells::{Fit, WEIGHT_COLUMNS};
 use super::table::push_line;
-use crate::analysis::requires::{requires, Required, Requires, Taken};
+use crate::analysis::requires::{requires, LoadTime, Required, Requires};
 use crate::analysis::trim_paths;
 use crate::profile::{Frame, Profile};
 use crate::text::clean;
@@ -50,7 +50,7 @@ pub fn required(profile: &Profile, all: bool, fit: Fit) -> String {
     text
 }
 
-fn numbers(found: &Requires, taken: Taken, fit: Fit) -> String {
+fn numbers(found: &Requires, taken: LoadTime, fit: Fit) -> String {
     let weight = |weight| fit.weight(found.of, weight, found.all);
     let waited = if taken.waited == 0 { String::new() } else { found.of.amount(taken.waited) };
     format!("{}  {}  {waited:>9}", weight(taken.total), weight(taken.own))
@@ -85,7 +85,7 @@ impl Table<'_> {
         shown.into_iter().for_each(|it| self.push(it, depth + 1));
         if !small.is_empty() {
             let sum = small.iter().fold(0_u64, |sum, it| sum.saturating_add(it.taken.total));
-            let taken = Taken { total: sum, own: 0, waited: 0 };
+            let taken = LoadTime { total: sum, own: 0, waited: 0 };
             let weight = self.fit.weight(self.found.of, taken.total, self.found.all);
             let line =
                 format!("{weight}{:WEIGHT_COLUMNS$}{:15}{indent} ({} smaller ones)", "", "", small.len());

@@ -21,7 +21,7 @@ const COMPILED: [&str; 4] = ["so", "bundle", "dll", "o"];
 
 /// The weights of the lines of a file, and how they are displayed.
 #[derive(Clone, Copy, Debug)]
-pub struct Weighed<'a> {
+pub struct SourceWeights<'a> {
     /// The type of the weights.
     pub of: SampleType,
     /// The weight of all files.
@@ -44,8 +44,8 @@ pub fn end_of(profile: &Profile) -> Option<SystemTime> {
 
 /// Returns some files, as displayed by `profiler annotate`.
 #[must_use]
-pub fn sources(files: &[(String, BTreeMap<u32, Both>)], by: Weighed<'_>) -> String {
-    let Weighed { of, whole, fit, .. } = by;
+pub fn sources(files: &[(String, BTreeMap<u32, Both>)], by: SourceWeights<'_>) -> String {
+    let SourceWeights { of, whole, fit, .. } = by;
     let mut text = String::new();
     let title = format!("{}: {} in all", of.name_and_unit().0, of.amount(whole));
     push_line(&mut text, &fit.paint().bold(&title));
@@ -57,7 +57,7 @@ pub fn sources(files: &[(String, BTreeMap<u32, Both>)], by: Weighed<'_>) -> Stri
 }
 
 /// Adds a file: its lines with a weight, and the lines around them.
-pub(super) fn push_source(text: &mut String, path: &str, lines: &BTreeMap<u32, Both>, by: Weighed<'_>) {
+pub(super) fn push_source(text: &mut String, path: &str, lines: &BTreeMap<u32, Both>, by: SourceWeights<'_>) {
     let fit = by.fit;
     let shown = if path.is_empty() { "(no name)".into() } else { clean(path) };
     let known: Vec<u32> = lines.keys().copied().filter(|it| *it > 0).collect();
@@ -88,8 +88,8 @@ pub(super) fn push_source(text: &mut String, path: &str, lines: &BTreeMap<u32, B
     }
 }
 
-fn line(number: u32, weights: Option<&Both>, code: &str, by: Weighed<'_>) -> String {
-    let Weighed { of, whole, fit, .. } = by;
+fn line(number: u32, weights: Option<&Both>, code: &str, by: SourceWeights<'_>) -> String {
+    let SourceWeights { of, whole, fit, .. } = by;
     let weight = |weight: u64| fit.weight(of, weight, whole);
     let blank = " ".repeat(WEIGHT_COLUMNS);
     let weights = match weights {

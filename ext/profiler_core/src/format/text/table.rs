@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Paint;
 use crate::analysis::allocations::{allocations, is_of_memory, Allocations};
-use crate::analysis::top::{top, Order, Row, Top};
+use crate::analysis::top::{top, Order, Top, TopRow};
 use crate::format::display::display_name;
 use crate::format::options::TextOptions;
 use crate::profile::{Function, Profile, SampleType};
@@ -36,7 +36,7 @@ pub(super) fn table(profile: &Profile, of: SampleType, options: &TextOptions, pa
     let left_out = top.rows.len() - shown;
 
     let objects = allocations(profile, of);
-    let line = |row: &Row| Line::new(profile, &top, row, objects.get(&row.function));
+    let line = |row: &TopRow| Line::new(profile, &top, row, objects.get(&row.function));
     let lines: Vec<Line<'_>> = top.rows.iter().take(shown).map(line).collect();
     let headings = if is_of_memory(profile) { BLOCKS } else { OBJECTS };
     let columns = Columns::fit(&lines, headings, options.width);
@@ -83,7 +83,7 @@ pub(super) fn push_line(text: &mut String, line: &str) {
 
 /// The texts of a row.
 struct Line<'profile> {
-    row: Row,
+    row: TopRow,
     total: String,
     own: String,
     /// The number of objects and their class.
@@ -93,7 +93,12 @@ struct Line<'profile> {
 }
 
 impl<'profile> Line<'profile> {
-    fn new(profile: &'profile Profile, top: &Top, row: &Row, allocation: Option<&Allocations<'_>>) -> Self {
+    fn new(
+        profile: &'profile Profile,
+        top: &Top,
+        row: &TopRow,
+        allocation: Option<&Allocations<'_>>,
+    ) -> Self {
         let function = profile.function(row.function);
         let class = |it: &Allocations<'_>| match it.classes {
             1 => clean(it.class).into_owned(),

@@ -2,7 +2,7 @@
 
 use super::cells::{Fit, WEIGHT_COLUMNS};
 use super::table::push_line;
-use crate::analysis::call_tree::{call_tree, CallTree, Node};
+use crate::analysis::call_tree::{call_tree, CallTree, TreeNode};
 use crate::profile::{Profile, SampleType};
 use crate::text::units::percent;
 
@@ -86,7 +86,7 @@ impl Printer<'_> {
         entries
     }
 
-    fn line(&self, node: &Node, depth: usize, is_open: bool) -> String {
+    fn line(&self, node: &TreeNode, depth: usize, is_open: bool) -> String {
         let Self { profile, tree, fit, .. } = self;
         let is_closed = !is_open && !node.children.is_empty();
         let closed = if is_closed { format!(" [+{}]", node.children.len()) } else { String::new() };

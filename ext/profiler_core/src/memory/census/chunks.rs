@@ -10,7 +10,7 @@ use crate::memory::mapping::PAGE;
 use crate::memory::owners::{number, Owner, BEHIND};
 use crate::memory::pages::{Memory, Source};
 use crate::memory::region::RegionKind;
-use crate::memory::report::{Kind, Report, FILE, STACKS, UNNAMED};
+use crate::memory::report::{MemoryKind, Report, FILE, STACKS, UNNAMED};
 
 /// The words of an unreferenced chunk that are searched for addresses of code.
 const HINT_WORDS: usize = 32;
@@ -29,12 +29,12 @@ pub(super) fn sum_chunks<M: Source>(
         let arena = arena_of(memory, chunk, is_block);
         let (kind, used, free, top) = match chunk.state {
             ChunkState::Used => (kind_of(*owner, report), resident, 0, 0),
-            ChunkState::Cached | ChunkState::Fast => (Kind::Cached, 0, resident, 0),
+            ChunkState::Cached | ChunkState::Fast => (MemoryKind::Cached, 0, resident, 0),
             ChunkState::Free => {
                 report.trimmable += whole_pages(memory, chunk);
-                (Kind::Free, 0, resident, 0)
+                (MemoryKind::Free, 0, resident, 0)
             }
-            ChunkState::Top => (Kind::Top, 0, 0, resident),
+            ChunkState::Top => (MemoryKind::Top, 0, 0, resident),
         };
         report.add(kind, resident);
         match chunk.state {
@@ -61,13 +61,13 @@ pub(super) fn sum_chunks<M: Source>(
 }
 
 /// Returns the kind of a chunk in use.
-fn kind_of(owner: Owner, report: &mut Report) -> Kind {
+fn kind_of(owner: Owner, report: &mut Report) -> MemoryKind {
     match report.owner_row(number(owner)).map(|row| row.key) {
-        None => Kind::Unreferenced,
-        Some(STACKS) => Kind::OfStacks,
-        Some(UNNAMED) => Kind::OfUnnamed,
-        Some(key) if (FILE..PAGE).contains(&key) => Kind::OfLibraries,
-        Some(_) => Kind::OfObjects,
+        None => MemoryKind::Unreferenced,
+        Some(STACKS) => MemoryKind::OfStacks,
+        Some(UNNAMED) => MemoryKind::OfUnnamed,
+        Some(key) if (FILE..PAGE).contains(&key) => MemoryKind::OfLibraries,
+        Some(_) => MemoryKind::OfObjects,
     }
 }
 

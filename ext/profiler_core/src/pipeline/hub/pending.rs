@@ -1,7 +1,7 @@
 //! The names that the sums of running sessions wait for, in frozen generations.
 
 use super::Hub;
-use crate::pipeline::drain::{Drain, Session};
+use crate::pipeline::drain::{Drain, OpenSession};
 use crate::profile::Function;
 use crate::result::part::Part;
 
@@ -51,7 +51,7 @@ impl Hub {
         if let Some(generation) = generations.find(number) {
             generation.names.learn(pending.handles.into_iter().zip(functions));
             let (mut absorbed, mut reused) = (0, Vec::new());
-            for Session { earlier, .. } in sessions {
+            for OpenSession { earlier, .. } in sessions {
                 let is_named = |part: &Part| {
                     part.generation == number
                         && part.is_copied()

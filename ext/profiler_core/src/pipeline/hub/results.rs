@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::MutexGuard;
 
 use super::{finish, Hub};
-use crate::pipeline::drain::{Drain, Earlier, Session, SessionId};
+use crate::pipeline::drain::{Drain, Earlier, OpenSession, SessionId};
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::profile::{Function, Profile};
 use crate::result::ended_threads::EndedThreads;
@@ -38,17 +38,17 @@ impl Hub {
         let place = sessions.iter().position(|it| it.id == session)?;
         let (earlier, state) = match how {
             Take::Close => {
-                let Session { mut state, earlier, .. } = sessions.swap_remove(place);
+                let OpenSession { mut state, earlier, .. } = sessions.swap_remove(place);
                 finish(&mut state, threads);
                 (earlier, state)
             }
             Take::Rotate => {
-                let Session { state, earlier, .. } = sessions.get_mut(place)?;
+                let OpenSession { state, earlier, .. } = sessions.get_mut(place)?;
                 finish(state, threads);
                 (std::mem::take(earlier), state.rotate(now_ns))
             }
             Take::Snapshot => {
-                let Session { state, earlier, .. } = sessions.get(place)?;
+                let OpenSession { state, earlier, .. } = sessions.get(place)?;
                 let (mut copy, earlier) = (state.clone(), earlier.clone());
                 finish(&mut copy, threads);
                 for part in &earlier.parts {
@@ -79,17 +79,17 @@ impl Hub {
     /// Returns whether the tables can be renewed at all: there are sessions, and no rows that have to stay as
     /// they are.
     #[must_use]
-    pub fn can_turn_over(&self) -> bool {
+    pub fn can_freeze_generation(&self) -> bool {
         let drain = self.lock();
         !drain.sessions.is_empty() && !drain.have_events()
     }
 
     /// Renews the tables: freezes the generation and gives label sets new ids, so that code that is gone is
     /// forgotten. Must be called with the GVL, when handles are nowhere but in the ring and here.
-    pub fn turn_over(&self) {
+    pub fn freeze_generation(&self) {
         let mut drain = self.lock();
         let mut labels = self.labels();
-        drain.turn_over(&mut labels);
+        drain.freeze_generation(&mut labels);
         self.labels_table.fetch_add(1, Ordering::Relaxed);
         drop(labels);
         self.release(drain);

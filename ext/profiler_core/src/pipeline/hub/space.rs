@@ -9,7 +9,7 @@ use crate::record::counters::count;
 use crate::record::ring::Full;
 
 impl Hub {
-    /// Calls `push` until the record has space in the ring, draining the ring meanwhile. Returns false if
+    /// Calls `push` until the record has space in the ring, and drains the ring in between. Returns false if
     /// there never is any. That happens when a producer was jumped out of: its record is never published, and
     /// in the end all space is behind it. It is waited for once. After that, records are counted as dropped
     /// at once, as the caller may hold the GVL.

@@ -1,6 +1,6 @@
 //! The account of a thread in a session: the clocks up to which its time has been attributed.
 
-use super::off_cpu::OffCpu;
+use super::off_cpu::OffCpuAccount;
 use crate::ids::LabelSetId;
 use crate::record::{Header, WallTimes};
 use crate::session::key::Key;
@@ -11,7 +11,7 @@ pub(super) struct Account {
     pub(super) cpu_ns: u64,
     pub(super) walls: WallTimes,
     /// The time in which the thread used no CPU and did not wait, as far as no row has it yet.
-    pub(super) off_cpu: OffCpu,
+    pub(super) off_cpu: OffCpuAccount,
     /// The part of the thread's waiting for the GVL for which a holder was blamed.
     pub(super) blamed_ns: u64,
     /// Whether the thread's time counts now.
@@ -41,7 +41,7 @@ impl Account {
         Self {
             cpu_ns,
             walls,
-            off_cpu: OffCpu::at(cpu_ns, &walls, runnable_ns),
+            off_cpu: OffCpuAccount::at(cpu_ns, &walls, runnable_ns),
             blamed_ns: walls.gvl_ns,
             inside: false,
             labels: LabelSetId::NONE,
@@ -58,7 +58,7 @@ impl Account {
 impl Account {
     /// Returns the account with these clocks, after a pause.
     pub(super) fn resumed(self, cpu_ns: u64, walls: WallTimes, runnable_ns: u64) -> Self {
-        let off_cpu = OffCpu::at(cpu_ns, &walls, runnable_ns);
+        let off_cpu = OffCpuAccount::at(cpu_ns, &walls, runnable_ns);
         Self { cpu_ns, walls, off_cpu, blamed_ns: walls.gvl_ns, ..self }
     }
 

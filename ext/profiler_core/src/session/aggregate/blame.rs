@@ -1,4 +1,4 @@
-//! Attributes a thread's waiting for the GVL to the code that ran meanwhile.
+//! Attributes a thread's waiting for the GVL to the code that held it.
 //!
 //! The time that a thread waits for the GVL is a clock like the others. A tick that finds another thread with
 //! the GVL advances that clock, and the stack of the tick gets the difference. So the sum is the thread's own

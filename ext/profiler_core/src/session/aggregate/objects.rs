@@ -15,13 +15,13 @@ use crate::session::key::{Key, RowSums};
 /// The objects that a session knows in addition to its sums: at most one for each slot of the table of live
 /// objects.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Objects {
+pub(super) struct SessionObjects {
     /// The generation and the key of the last object of each slot.
     objects: HashMap<u32, (u32, Key), FxBuildHasher>,
     live: HashMap<Key, RowSums, FxBuildHasher>,
 }
 
-impl Objects {
+impl SessionObjects {
     /// Takes the counted live objects. The next count covers the same objects.
     pub(super) fn rotate(&mut self) -> Self {
         Self { objects: HashMap::default(), live: std::mem::take(&mut self.live) }
@@ -52,7 +52,7 @@ const UNRECORDED: Key = Key {
 
 impl Aggregate {
     /// Counts allocations of objects or of memory, if the session measures them. Objects from before the
-    /// session's start were drained before it. Memory is also allocated without the GVL, and so meanwhile.
+    /// session's start were drained before it. Memory is also allocated without the GVL, and so at any time.
     pub fn allocate(&mut self, kind: Kind, header: &Header, stack: Option<StackId>) {
         let allocation = match kind {
             Kind::Allocation(it) if self.measures.objects() => it,
@@ -77,7 +77,7 @@ impl Aggregate {
     pub fn note_live(&mut self, live: &[LiveObject], collections: u64, all: bool) {
         self.objects.live.clear();
         let began_ns = self.began_ns;
-        let Objects { objects, live: sums } = &mut self.objects;
+        let SessionObjects { objects, live: sums } = &mut self.objects;
         let mut before = std::mem::take(objects);
         for object in live {
             let own = before.remove(&object.id.slot).filter(|(one, _)| *one == object.id.generation);

@@ -24,7 +24,7 @@ use crate::record::WallTimes;
 /// The clocks up to which wall clock time was compared with CPU time, and the part of the difference that no
 /// row has yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OffCpu {
+pub(super) struct OffCpuAccount {
     cpu_ns: u64,
     /// The clocks of running and of GC with a CPU, added up.
     ran_ns: u64,
@@ -47,7 +47,7 @@ pub(super) struct Rest {
     pub(super) blocked_ns: u64,
 }
 
-impl OffCpu {
+impl OffCpuAccount {
     pub(super) fn at(cpu_ns: u64, walls: &WallTimes, runnable_clock_ns: u64) -> Self {
         Self {
             cpu_ns,

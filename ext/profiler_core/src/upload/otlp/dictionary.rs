@@ -8,9 +8,9 @@ use crate::format::pprof::messages as pprof;
 use crate::format::pprof::tables::Tables;
 use crate::ids::{Interner, LabelSetId, StackId};
 use crate::profile::Profile;
-use crate::upload::dimensions::Labels;
-use crate::upload::shaped::Stack;
-use crate::upload::span::Span;
+use crate::upload::dimensions::LabelPairs;
+use crate::upload::shaped::ShapedStack;
+use crate::upload::span::SentSpan;
 
 /// The dictionary while it grows. Functions, locations and texts are numbered as in pprof: from 1, with the
 /// empty text in front.
@@ -21,7 +21,7 @@ pub(super) struct Dictionary<'a> {
     attributes: Interner<(i32, &'a str), LabelSetId>,
     links: Vec<Link>,
     /// The index of the link of each span.
-    places: HashMap<Span, i32, FxBuildHasher>,
+    places: HashMap<SentSpan, i32, FxBuildHasher>,
 }
 
 impl<'a> Dictionary<'a> {
@@ -38,14 +38,14 @@ impl<'a> Dictionary<'a> {
         ValueType { type_strindex: index(value_type.r#type), unit_strindex: index(value_type.unit) }
     }
 
-    pub(super) fn stack(&mut self, stack: &Stack) -> i32 {
+    pub(super) fn stack(&mut self, stack: &ShapedStack) -> i32 {
         let mut locations: Vec<i32> =
             stack.frames.iter().map(|it| index(self.tables.location(*it))).collect();
         locations.extend(stack.root.map(|it| index(self.tables.synthetic(it))));
         index(self.stacks.intern(locations).0)
     }
 
-    pub(super) fn attributes(&mut self, labels: &Labels<'a>) -> Vec<i32> {
+    pub(super) fn attributes(&mut self, labels: &LabelPairs<'a>) -> Vec<i32> {
         labels.iter().map(|(name, value)| self.attribute(name, value)).collect()
     }
 
@@ -55,10 +55,10 @@ impl<'a> Dictionary<'a> {
     }
 
     /// Returns the index of the link to a span; 0 is the empty link.
-    pub(super) fn link(&mut self, span: Option<&Span>) -> i32 {
+    pub(super) fn link(&mut self, span: Option<&SentSpan>) -> i32 {
         let Some(span) = span else { return 0 };
         *self.places.entry(*span).or_insert_with(|| {
-            let Span { trace_id, span_id } = span;
+            let SentSpan { trace_id, span_id } = span;
             self.links.push(Link { trace_id: trace_id.to_vec(), span_id: span_id.to_vec() });
             index(self.links.len() - 1)
         })

@@ -25,7 +25,7 @@ fn of_many_small_gems_none_is_named() {
         example.wall(MAIN, State::Running, 90, &stack);
     }
     example.wall(MAIN, State::Running, 100, "<main> /k.rb:5; Page#render /k.rb:9");
-    assert_eq!(found(&example.profile())[0], finding(Kind::Loading, "loading code", "/k.rb:1", 89));
+    assert_eq!(found(&example.profile())[0], finding(FindingKind::Loading, "loading code", "/k.rb:1", 89));
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn a_tool_that_loads_itself_is_named_without_the_line_of_its_executable() {
 #[test]
 fn loading_code_is_a_part_of_the_time_with_its_gem_and_line() {
     let expected = [
-        finding(Kind::Loading, "loading code for rouge", "/k.rb:1", 67),
-        finding(Kind::Running, "running Page#render", "/k.rb:9", 33),
+        finding(FindingKind::Loading, "loading code for rouge", "/k.rb:1", 67),
+        finding(FindingKind::Running, "running Page#render", "/k.rb:9", 33),
     ];
     assert_eq!(found(&loader().profile()), expected);
 }
@@ -66,15 +66,20 @@ fn what_a_server_loads_before_its_requests_is_a_note() {
     let mut profile = loader().profile();
     profile.requests.record(&crate::profile::LabelSet::EMPTY, 1);
     let expected = [
-        finding(Kind::Running, "running Page#render", "/k.rb:9", 100),
-        finding(Kind::Loading, "loaded code for 600 ms: left out, because it was before the requests", "", 0),
+        finding(FindingKind::Running, "running Page#render", "/k.rb:9", 100),
+        finding(
+            FindingKind::Loading,
+            "loaded code for 600 ms: left out, because it was before the requests",
+            "",
+            0,
+        ),
     ];
     assert_eq!(found(&profile), expected);
 }
 
 /// Returns the findings of a server whose main thread loads for 600 ms and whose worker handles requests for
 /// `handled_ms`. They load for 200 ms more.
-fn served(handled_ms: u64, handler: &str) -> Vec<(Kind, String, String, u32)> {
+fn served(handled_ms: u64, handler: &str) -> Vec<(FindingKind, String, String, u32)> {
     let mut example = Example::lasting_ms(10_000);
     let gem = "<main> /usr/bin/puma:9; Kernel#require; <top (required)> /g/gems/rails-7.2/lib/rails.rb:7";
     example.wall(MAIN, State::Running, 600, gem);
@@ -94,15 +99,20 @@ fn served(handled_ms: u64, handler: &str) -> Vec<(Kind, String, String, u32)> {
 #[test]
 fn a_server_is_known_by_the_method_that_handles_its_requests() {
     let expected = [
-        finding(Kind::Running, "running Shop#show", "/app/shop.rb:5", 67),
-        finding(Kind::Loading, "loading code for late, required by Shop#show", "/app/shop.rb:5", 17),
-        finding(Kind::Loading, "loaded code for 600 ms: left out, because it was before the requests", "", 0),
+        finding(FindingKind::Running, "running Shop#show", "/app/shop.rb:5", 67),
+        finding(FindingKind::Loading, "loading code for late, required by Shop#show", "/app/shop.rb:5", 17),
+        finding(
+            FindingKind::Loading,
+            "loaded code for 600 ms: left out, because it was before the requests",
+            "",
+            0,
+        ),
     ];
     assert_eq!(served(800, "Puma::Server#process_client"), expected);
     // Its start took twice as long.
     let found = served(100, "Puma::Server#process_client");
     assert!(
-        found.iter().all(|it| it.0 != Kind::Loading || it.2.is_empty() || it.2 == "/app/shop.rb:5"),
+        found.iter().all(|it| it.0 != FindingKind::Loading || it.2.is_empty() || it.2 == "/app/shop.rb:5"),
         "{found:?}"
     );
     assert_eq!(found.last().unwrap().1, expected[2].1);
@@ -129,8 +139,13 @@ fn what_starts_the_app_is_left_out_with_what_is_loaded() {
     let handler = "Pool#run /g/gems/puma-6.0/pool.rb:3; Puma::Server#process_client /g/gems/puma-6.0/s.rb:4";
     example.wall("worker", State::Running, 300, &format!("{handler}; Shop#show /app/shop.rb:5"));
     let expected = [
-        finding(Kind::Running, "running Shop#show", "/app/shop.rb:5", 100),
-        finding(Kind::Loading, "loaded code for 900 ms: left out, because it was before the requests", "", 0),
+        finding(FindingKind::Running, "running Shop#show", "/app/shop.rb:5", 100),
+        finding(
+            FindingKind::Loading,
+            "loaded code for 900 ms: left out, because it was before the requests",
+            "",
+            0,
+        ),
     ];
     assert_eq!(found(&example.profile()), expected);
 }
@@ -139,7 +154,7 @@ fn what_starts_the_app_is_left_out_with_what_is_loaded() {
 fn a_program_that_hardly_handles_requests_has_its_loading_in_the_shares() {
     for (handled_ms, handler) in [(700, "Pool#handle"), (40, "Puma::Server#process_client")] {
         let found = served(handled_ms, handler);
-        assert_eq!(found[0].0, Kind::Loading, "{found:?}");
+        assert_eq!(found[0].0, FindingKind::Loading, "{found:?}");
         assert!(found[0].3 > 40, "{found:?}");
     }
 }

@@ -27,8 +27,13 @@ fn objects_have_their_place_and_class() {
         "<main> /app.rb:3; Cache#add /app.rb:9",
     );
     let expected = [
-        finding(Kind::Live, "live at the end: 20.0 MiB of Array in Cache#add", "/app.rb:9", 95),
-        finding(Kind::Allocations, "allocated: 80.0 MiB of String in Row#name, 98.8% died", "/app.rb:8", 80),
+        finding(FindingKind::Live, "live at the end: 20.0 MiB of Array in Cache#add", "/app.rb:9", 95),
+        finding(
+            FindingKind::Allocations,
+            "allocated: 80.0 MiB of String in Row#name, 98.8% died",
+            "/app.rb:8",
+            80,
+        ),
     ];
     assert_eq!(found(&example.profile())[..2], expected);
 }
@@ -44,13 +49,13 @@ fn memory_has_its_place_and_library() {
     row("leaky.so", &of(12 << 20, 12 << 20), "<main> /app.rb:3; native_bug /app.rb:7");
     let expected = [
         finding(
-            Kind::Live,
+            FindingKind::Live,
             "12.0 MiB of C memory still held, allocated in native_bug by leaky.so",
             "/app.rb:7",
             92,
         ),
         finding(
-            Kind::Allocations,
+            FindingKind::Allocations,
             "allocated: 90.0 MiB of C memory in Row#name by libruby.so, 98.9% was freed",
             "/app.rb:8",
             88,
@@ -69,7 +74,7 @@ fn leaked_memory_comes_first() {
     row("String", 30 << 20, "<main> /app.rb:3; Row#name /app.rb:8; String#+");
     row("(unreferenced)", 10 << 20, "<main> /app.rb:3; native_bug /app.rb:7");
     let text = "leaked: nothing refers to 10.0 MiB, allocated in native_bug by leaky.so";
-    assert_eq!(found(&example.profile())[0], finding(Kind::Live, text, "/app.rb:7", 25));
+    assert_eq!(found(&example.profile())[0], finding(FindingKind::Live, text, "/app.rb:7", 25));
 }
 
 #[test]
@@ -80,7 +85,8 @@ fn the_largest_objects_are_named_where_nothing_else_was_measured() {
         let stack = format!("<main> /app.rb:30; Row#m{line} /app.rb:{line}");
         example.row(MAIN, State::Running, &[("class", "String")], &weights, &stack);
     }
-    let expected = finding(Kind::Allocations, "allocated: 1020 B of String in Row#m20", "/app.rb:20", 5);
+    let expected =
+        finding(FindingKind::Allocations, "allocated: 1020 B of String in Row#m20", "/app.rb:20", 5);
     assert_eq!(found(&example.profile())[0], expected);
 }
 
@@ -90,6 +96,6 @@ fn objects_without_a_class_can_be_live_too() {
     let weights = [(SampleType::AllocSpace, 80 << 20), (SampleType::InuseSpace, 80 << 20)];
     example.row(MAIN, State::Running, &[], &weights, "<main> /app.rb:3; Cache#add /app.rb:9");
     let expected =
-        finding(Kind::Allocations, "allocated: 80.0 MiB of objects in Cache#add", "/app.rb:9", 100);
+        finding(FindingKind::Allocations, "allocated: 80.0 MiB of objects in Cache#add", "/app.rb:9", 100);
     assert_eq!(found(&example.profile())[1], expected);
 }

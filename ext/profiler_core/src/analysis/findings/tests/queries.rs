@@ -31,14 +31,14 @@ fn queries(times: usize) -> Profile {
 fn a_query_that_each_request_sends_often_comes_first() {
     let mut profile = queries(60);
     let expected = finding(
-        Kind::Queries,
+        FindingKind::Queries,
         "items queried 20 times a request under orders#index, 60.0 ms: SELECT items.* FROM items WHERE id = ?",
         "/app/orders.rb:7",
         0,
     );
     assert_eq!(found(&profile)[0], expected);
     profile.markers.truncate(29);
-    assert!(found(&profile).iter().all(|it| it.0 != Kind::Queries));
+    assert!(found(&profile).iter().all(|it| it.0 != FindingKind::Queries));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn active_record_sends_nothing_where_it_wraps_a_request() {
             crate::profile::LabelSet::EMPTY.with([("endpoint".to_owned(), Some(endpoint.to_owned()))]);
         (0..requests).for_each(|_| profile.requests.record(&labels, 1));
     }
-    let queries = found(&profile).into_iter().find(|it| it.0 == Kind::Queries);
+    let queries = found(&profile).into_iter().find(|it| it.0 == FindingKind::Queries);
     assert!(
         queries.is_some_and(|it| it.1.starts_with("items queried 25 times a request under orders#index, "))
     );

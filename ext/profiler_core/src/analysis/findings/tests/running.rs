@@ -13,13 +13,15 @@ fn parsing(scan_ms: u64) -> Profile {
 
 #[test]
 fn the_hottest_method_has_its_line_and_the_c_function_that_it_calls() {
-    let expected = finding(Kind::Running, "running String#scan, called from Order#parse", "/app.rb:41", 70);
+    let expected =
+        finding(FindingKind::Running, "running String#scan, called from Order#parse", "/app.rb:41", 70);
     assert_eq!(found(&parsing(660)), [expected]);
 }
 
 #[test]
 fn a_function_with_a_part_of_the_time_has_the_percentage_of_that_part() {
-    let expected = finding(Kind::Running, "running Order#parse, 40.0% in String#scan", "/app.rb:41", 70);
+    let expected =
+        finding(FindingKind::Running, "running Order#parse, 40.0% in String#scan", "/app.rb:41", 70);
     assert_eq!(found(&parsing(400)), [expected]);
 }
 
@@ -60,7 +62,7 @@ fn a_method_of_a_gem_has_the_line_of_the_app_that_called_it() {
     let running = found(&example.profile());
     assert_eq!(
         running,
-        [finding(Kind::Running, "running CSV#each, called from Order#parse", "/app.rb:41", 50)]
+        [finding(FindingKind::Running, "running CSV#each, called from Order#parse", "/app.rb:41", 50)]
     );
 }
 
@@ -76,7 +78,7 @@ fn many_methods_of_gems_count_for_the_app_that_called_them() {
         );
     }
     let running = found(&example.profile());
-    assert_eq!(running, [finding(Kind::Running, "inside Order#load", "/app.rb:12", 100)]);
+    assert_eq!(running, [finding(FindingKind::Running, "inside Order#load", "/app.rb:12", 100)]);
 }
 
 #[test]
@@ -102,12 +104,12 @@ fn flat_time_has_the_innermost_function_that_holds_half_of_it() {
     }
     let expected = [
         finding(
-            Kind::Running,
+            FindingKind::Running,
             "inside Liquid::Body#node, called from Site#place: 40.0% Lookup#evaluate, 30.0% Filter#evaluate",
             "/app/site.rb:12",
             70,
         ),
-        finding(Kind::Running, "running Part#m0, called from Site#place", "/app/site.rb:12", 5),
+        finding(FindingKind::Running, "running Part#m0, called from Site#place", "/app/site.rb:12", 5),
     ];
     assert_eq!(found(&example.profile()), expected);
 }
@@ -153,13 +155,13 @@ fn one_function_that_ran_is_always_named() {
     for method in 0..25 {
         example.wall(MAIN, State::Running, 40, &format!("M#m{method} /app.rb:{}", method + 1));
     }
-    assert_eq!(found(&example.profile()), [finding(Kind::Running, "running M#m0", "/app.rb:1", 4)]);
+    assert_eq!(found(&example.profile()), [finding(FindingKind::Running, "running M#m0", "/app.rb:1", 4)]);
     let mut example = Example::lasting_ms(1_000);
     example.wall(MAIN, State::Gc, 960, "(garbage collection)");
     example.wall(MAIN, State::Running, 40, "<main> /app.rb:3");
     let expected = [
-        finding(Kind::Gc, "collecting garbage", "", 96),
-        finding(Kind::Running, "running <main>", "/app.rb:3", 4),
+        finding(FindingKind::Gc, "collecting garbage", "", 96),
+        finding(FindingKind::Running, "running <main>", "/app.rb:3", 4),
     ];
     assert_eq!(found(&example.profile())[..2], expected);
     assert_eq!(found(&Profile::default()), []);

@@ -10,7 +10,7 @@ pub(super) struct Numbers(pub(super) Vec<f64>);
 
 /// A column of indexes in another table, or of lines.
 #[derive(Default)]
-pub(super) struct Places(Vec<u32>);
+pub(super) struct IndexColumn(Vec<u32>);
 
 /// The index that is in no table: `null` in a file, or a number below 0.
 const NONE: u32 = u32::MAX;
@@ -21,7 +21,7 @@ impl Numbers {
     }
 }
 
-impl Places {
+impl IndexColumn {
     pub(super) fn get(&self, place: usize) -> Option<usize> {
         self.0.get(place).filter(|it| **it != NONE).map(|it| *it as usize)
     }
@@ -55,18 +55,18 @@ impl<'de> Deserialize<'de> for Numbers {
     }
 }
 
-impl<'de> Deserialize<'de> for Places {
+impl<'de> Deserialize<'de> for IndexColumn {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Column;
         impl<'de> Visitor<'de> for Column {
-            type Value = Places;
+            type Value = IndexColumn;
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
                 to.write_str("an array of table rows")
             }
-            fn visit_unit<E: Error>(self) -> Result<Places, E> {
-                Ok(Places::default())
+            fn visit_unit<E: Error>(self) -> Result<IndexColumn, E> {
+                Ok(IndexColumn::default())
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Places, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<IndexColumn, A::Error> {
                 let mut places = Vec::new();
                 while let Some(place) = seq.next_element::<Option<i64>>()? {
                     let place = place.filter(|it| *it >= 0);
@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for Places {
                     let place = place.map(|it| u32::try_from(it).map_err(|_| wrong(it))).transpose()?;
                     places.push(place.unwrap_or(NONE));
                 }
-                Ok(Places(places))
+                Ok(IndexColumn(places))
             }
         }
         from.deserialize_any(Column)
@@ -90,11 +90,11 @@ mod tests {
         let numbers: Numbers = serde_json::from_str("[1,null,2.5]").unwrap();
         assert_eq!((numbers.get(0), numbers.get(2), numbers.get(3)), (Some(1.0), Some(2.5), None));
         assert!(numbers.get(1).is_some_and(f64::is_nan));
-        let places: Places = serde_json::from_str("[7,null,-1,0]").unwrap();
+        let places: IndexColumn = serde_json::from_str("[7,null,-1,0]").unwrap();
         let all: Vec<_> = (0..5).map(|it| places.get(it)).collect();
         assert_eq!((all, places.len()), (vec![Some(7), None, None, Some(0), None], 4));
-        assert_eq!(serde_json::from_str::<Places>("null").unwrap().len(), 0);
-        assert!(serde_json::from_str::<Places>("[5000000000]").is_err());
-        assert!(serde_json::from_str::<Places>("[1.5]").is_err());
+        assert_eq!(serde_json::from_str::<IndexColumn>("null").unwrap().len(), 0);
+        assert!(serde_json::from_str::<IndexColumn>("[5000000000]").is_err());
+        assert!(serde_json::from_str::<IndexColumn>("[1.5]").is_err());
     }
 }

@@ -16,7 +16,7 @@ const MAX_FACTS: usize = 10_000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Header {
+pub(super) struct FileMeta {
     /// The version of the format. A profile that no tool has processed lacks it.
     pub(super) preprocessed_profile_version: Option<u64>,
     product: Option<String>,
@@ -49,20 +49,20 @@ struct Units {
 
 /// The program that wrote a file.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Origin {
+pub(super) enum Writer {
     Vernier,
     Ours,
     Other,
 }
 
-impl Header {
-    pub(super) fn origin(&self) -> Origin {
+impl FileMeta {
+    pub(super) fn origin(&self) -> Writer {
         if self.product.as_deref() == Some("Ruby/Vernier") {
-            Origin::Vernier
+            Writer::Vernier
         } else if self.imported_from.as_deref() == Some("profiler") {
-            Origin::Ours
+            Writer::Ours
         } else {
-            Origin::Other
+            Writer::Other
         }
     }
 
@@ -96,7 +96,7 @@ impl Header {
     /// Converts the header to ours. Vernier writes the same interval for all profiles, so its interval is
     /// unknown.
     pub(super) fn meta(&self, budget: &mut Budget) -> Result<Meta, Error> {
-        let is_vernier = self.origin() == Origin::Vernier;
+        let is_vernier = self.origin() == Writer::Vernier;
         let ends_ms = self.profiling_end_time.zip(self.profiling_start_time);
         let mut meta = Meta {
             modes: self.mode.iter().cloned().collect(),

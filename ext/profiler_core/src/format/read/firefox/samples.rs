@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 
-use super::columns::{Numbers, Places};
+use super::columns::{IndexColumn, Numbers};
 use super::header::ns;
 use crate::error::Error;
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Samples {
-    pub(super) stack: Places,
+    pub(super) stack: IndexColumn,
     /// The weights. If there are none, each sample weighs one.
     #[serde(default)]
     weight: Numbers,
@@ -58,11 +58,11 @@ impl Samples {
 /// The wall clock time of vernier's samples. A run of equal samples is a single one, with the time of the
 /// first and their number.
 #[derive(Clone, Copy)]
-pub(super) struct Times {
+pub(super) struct SampleTimes {
     interval_ms: f64,
 }
 
-impl Times {
+impl SampleTimes {
     /// Computes the mean interval from the samples of all threads. `interval_ms` is used if they have too few
     /// times.
     pub(super) fn of<'file>(threads: impl Iterator<Item = &'file Samples>, interval_ms: f64) -> Self {

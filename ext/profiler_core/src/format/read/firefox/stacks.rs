@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::format::input::{Builder, MAX_FRAMES};
 use crate::ids::{FrameId, StackId};
 
-pub(super) struct Stacks<'file> {
+pub(super) struct StackPlaces<'file> {
     tables: Used<'file>,
     /// Whether the paths are in vernier's form.
     of_vernier: bool,
@@ -15,7 +15,7 @@ pub(super) struct Stacks<'file> {
     frames: Vec<Option<FrameId>>,
 }
 
-impl<'file> Stacks<'file> {
+impl<'file> StackPlaces<'file> {
     pub(super) fn new(tables: Used<'file>, of_vernier: bool) -> Self {
         let (stacks, frames) = tables.rows();
         Self { tables, of_vernier, known: vec![None; stacks], frames: vec![None; frames] }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::columns::Places;
+use super::columns::IndexColumn;
 use crate::error::Error;
 use crate::format::read::texts::Texts;
 
@@ -28,34 +28,34 @@ impl Tables {
 
 #[derive(Deserialize)]
 pub(super) struct StackTable {
-    frame: Places,
-    prefix: Places,
+    frame: IndexColumn,
+    prefix: IndexColumn,
     /// The categories. In later versions of the format, a stack has the category of its frame.
     #[serde(default)]
-    category: Places,
+    category: IndexColumn,
 }
 
 #[derive(Deserialize)]
 pub(super) struct FrameTable {
-    func: Places,
+    func: IndexColumn,
     #[serde(default)]
-    line: Places,
+    line: IndexColumn,
     #[serde(default)]
-    category: Places,
+    category: IndexColumn,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FuncTable {
-    name: Places,
+    name: IndexColumn,
     #[serde(default)]
-    file_name: Places,
+    file_name: IndexColumn,
     #[serde(default)]
-    line_number: Places,
+    line_number: IndexColumn,
 }
 
 /// A frame: its function, and the line being executed.
-pub(super) struct Frame<'file> {
+pub(super) struct FrameRow<'file> {
     pub(super) name: &'file str,
     pub(super) path: &'file str,
     pub(super) first_line: u32,
@@ -103,14 +103,14 @@ impl<'file> Used<'file> {
     }
 
     /// Returns the frame at an index.
-    pub(super) fn frame(&self, place: usize) -> Result<Frame<'file>, Error> {
+    pub(super) fn frame(&self, place: usize) -> Result<FrameRow<'file>, Error> {
         let function = self.frames.func.get(place);
         let function = function.ok_or_else(|| none("frame", place, self.frames.func.len()))?;
         let name = self.functions.name.get(function);
         let name = name.ok_or_else(|| none("function", function, self.functions.name.len()))?;
         let path = self.functions.file_name.get(function).map(|it| self.text(it)).transpose()?;
         let line = |it: Option<usize>| it.and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
-        Ok(Frame {
+        Ok(FrameRow {
             name: self.text(name)?,
             path: path.unwrap_or_default(),
             first_line: line(self.functions.line_number.get(function)),

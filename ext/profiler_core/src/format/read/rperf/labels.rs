@@ -14,21 +14,21 @@ const GC: &str = "%GC";
 
 /// The label sets: the names and values of all sets, and where each set ends.
 #[derive(Default)]
-pub(super) struct LabelSets {
+pub(super) struct RperfLabels {
     texts: Texts,
     ends: Vec<u32>,
 }
 
-impl<'de> Deserialize<'de> for LabelSets {
+impl<'de> Deserialize<'de> for RperfLabels {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct List;
         impl<'de> Visitor<'de> for List {
-            type Value = LabelSets;
+            type Value = RperfLabels;
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
                 to.write_str("an array of sets of labels")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LabelSets, A::Error> {
-                let mut sets = LabelSets::default();
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<RperfLabels, A::Error> {
+                let mut sets = RperfLabels::default();
                 while seq.next_element_seed(Pairs(&mut sets.texts))?.is_some() {
                     sets.ends.push(u32::try_from(sets.texts.len()).unwrap_or(u32::MAX));
                 }
@@ -40,12 +40,12 @@ impl<'de> Deserialize<'de> for LabelSets {
 }
 
 /// The state of a sample, and its labels, sorted by name.
-pub(super) struct Labels {
+pub(super) struct RowLabels {
     pub(super) state: State,
     pub(super) labels: Vec<(String, String)>,
 }
 
-impl Labels {
+impl RowLabels {
     fn add(&mut self, name: &str, value: &str, budget: &mut Budget) -> Result<(), Error> {
         match (name, value) {
             (GVL, "blocked") => self.state = State::Waiting,
@@ -63,11 +63,11 @@ impl Labels {
     }
 }
 
-impl LabelSets {
+impl RperfLabels {
     /// Returns the labels of the set `id`, with the state of rperf's number, which only samples that are not
     /// summed up have.
-    pub(super) fn labels(&self, id: u32, number: u32, budget: &mut Budget) -> Result<Labels, Error> {
-        let mut labels = Labels { state: State::Running, labels: Vec::new() };
+    pub(super) fn labels(&self, id: u32, number: u32, budget: &mut Budget) -> Result<RowLabels, Error> {
+        let mut labels = RowLabels { state: State::Running, labels: Vec::new() };
         for place in self.range(id)? {
             if let (Some(name), Some(value)) = (self.texts.get(2 * place), self.texts.get(2 * place + 1)) {
                 labels.add(name, value, budget)?;

@@ -13,7 +13,7 @@ const MAX_FUNCTIONS: usize = 4_000_000;
 
 /// A sample without its frames.
 #[derive(Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct RperfRow {
     pub(super) weight: i64,
     pub(super) thread: u32,
     pub(super) label_set: u32,
@@ -22,26 +22,26 @@ pub(super) struct Row {
 }
 
 /// The path and name of a function, which each sample repeats.
-pub(super) type Named<'text> = (Cow<'text, str>, Cow<'text, str>);
+pub(super) type PathAndName<'text> = (Cow<'text, str>, Cow<'text, str>);
 
 /// The samples of a file. The frames of all samples are in one list, leaf first, with the end of each
 /// sample's frames.
 #[derive(Default)]
 pub(super) struct Samples<'text> {
-    functions: Interner<Named<'text>, FunctionId>,
+    functions: Interner<PathAndName<'text>, FunctionId>,
     frames: Vec<FunctionId>,
     ends: Vec<u32>,
-    rows: Vec<Row>,
+    rows: Vec<RperfRow>,
 }
 
 impl<'text> Samples<'text> {
     /// Returns the functions by their ids.
-    pub(super) fn functions(&self) -> &[Named<'text>] {
+    pub(super) fn functions(&self) -> &[PathAndName<'text>] {
         self.functions.rows()
     }
 
     /// Iterates over the samples and their frames, leaf first.
-    pub(super) fn each(&self) -> impl Iterator<Item = (Row, &[FunctionId])> {
+    pub(super) fn each(&self) -> impl Iterator<Item = (RperfRow, &[FunctionId])> {
         let mut begin = 0;
         self.ends.iter().zip(&self.rows).map(move |(end, row)| {
             let frames = self.frames.get(begin..*end as usize).unwrap_or_default();
@@ -76,24 +76,24 @@ impl<'de: 'text, 'text> Deserialize<'de> for Samples<'text> {
 struct Sample<'list, 'text>(&'list mut Samples<'text>);
 
 impl<'de> DeserializeSeed<'de> for Sample<'_, 'de> {
-    type Value = Row;
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Row, D::Error> {
+    type Value = RperfRow;
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<RperfRow, D::Error> {
         from.deserialize_seq(self)
     }
 }
 
 impl<'de> Visitor<'de> for Sample<'_, 'de> {
-    type Value = Row;
+    type Value = RperfRow;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str("a sample: an array of frames, weight, thread and set of labels")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Row, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<RperfRow, A::Error> {
         seq.next_element_seed(Frames(&mut *self.0))?.ok_or_else(|| Error::invalid_length(0, &self))?;
         let weight = seq.next_element()?.ok_or_else(|| Error::invalid_length(1, &self))?;
         let mut number = || seq.next_element::<Option<u32>>().map(|it| it.flatten().unwrap_or(0));
-        let row = Row { weight, thread: number()?, label_set: number()?, state: number()? };
+        let row = RperfRow { weight, thread: number()?, label_set: number()?, state: number()? };
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(row)
     }

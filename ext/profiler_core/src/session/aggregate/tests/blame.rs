@@ -1,4 +1,4 @@
-//! Waiting for the GVL, blamed on the code that ran meanwhile.
+//! Waiting for the GVL, blamed on the code that held it.
 
 use super::*;
 use crate::session::gvl_ticks::{GvlTick, GvlTicks};

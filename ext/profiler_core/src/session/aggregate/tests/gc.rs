@@ -62,7 +62,7 @@ impl Thread {
         Header { state, walls, runnable_ns, ..header(1, self.cpu_ns, self.now_ns) }
     }
 
-    /// Uses the CPU for that time, with ticks and preemptions meanwhile.
+    /// Uses the CPU for that time, with ticks and preemptions.
     fn compute(&mut self, ns: u64) {
         let end_ns = self.cpu_ns + ns;
         let part = usize::from(self.collecting);
