@@ -142,7 +142,7 @@ fn by_time() -> Profile {
 #[test]
 fn a_query_counts_for_the_endpoint_of_its_time_and_has_its_own_place() {
     let expected = finding(
-        Kind::Queries,
+        FindingKind::Queries,
         "items queried 30 times under orders#index, 30.0 ms: SELECT items.* FROM items",
         "/app/orders.rb:7",
         0,
