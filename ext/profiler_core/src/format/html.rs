@@ -18,6 +18,7 @@ use std::io::Write;
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 use serde::Serialize;
+use serde_json::{json, Value};
 
 use self::comparison::Comparison;
 use super::display::{display_name, Spelling};
@@ -89,9 +90,9 @@ struct PageFacts<'profile> {
     title: String,
     #[serde(rename = "type")]
     of: &'static str,
-    findings: Vec<Found<'profile>>,
+    findings: Vec<Value>,
     header: Vec<String>,
-    idle: IdleRows,
+    idle: Value,
     /// The samples that load code, by index.
     loading: Vec<usize>,
     origins: Vec<&'static str>,
@@ -104,22 +105,6 @@ struct PageFacts<'profile> {
     paths: BTreeMap<&'profile str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<Comparison>,
-}
-
-#[derive(Serialize)]
-struct Found<'profile> {
-    kind: &'static str,
-    text: String,
-    #[serde(rename = "type")]
-    of: &'static str,
-    weight: u64,
-    share: Option<f64>,
-    name: Option<Cow<'profile, str>>,
-    /// The index of the function.
-    function: Option<usize>,
-    path: Option<&'profile str>,
-    line: Option<u32>,
-    command: String,
 }
 
 /// The packages of functions.
@@ -148,13 +133,6 @@ impl Packages {
     }
 }
 
-#[derive(Default, Serialize)]
-struct IdleRows {
-    threads: u64,
-    wall_ns: u64,
-    rows: Vec<usize>,
-}
-
 impl<'profile> PageFacts<'profile> {
     fn of(profile: &'profile Profile, of: SampleType, title: String) -> Self {
         let idle = idle(profile);
@@ -168,13 +146,13 @@ impl<'profile> PageFacts<'profile> {
             version: VERSION,
             title,
             of: of.name_and_unit().0,
-            findings: findings(&reported).into_iter().map(|it| Found::of(profile, it)).collect(),
+            findings: findings(&reported).iter().map(|it| found(profile, it)).collect(),
             header: header(&reported),
-            idle: IdleRows {
-                threads: idle.threads,
-                wall_ns: idle.wall_ns,
-                rows: (0..profile.samples.len()).filter(|row| idle.has(*row)).collect(),
-            },
+            idle: json!({
+                "threads": idle.threads,
+                "wall_ns": idle.wall_ns,
+                "rows": (0..profile.samples.len()).filter(|row| idle.has(*row)).collect::<Vec<_>>(),
+            }),
             loading: loading_rows(profile),
             origins: functions.iter().map(|it| Origin::of(it).name()).collect(),
             classes: sites.classes().iter().map(|it| it.letter()).collect(),
@@ -213,22 +191,21 @@ fn shown_names<'profile>(
         .collect()
 }
 
-impl<'profile> Found<'profile> {
-    fn of(profile: &'profile Profile, finding: Finding) -> Self {
-        let function = finding.place.and_then(|it| profile.function(it.function));
-        Self {
-            kind: finding.kind.name(),
-            text: finding.text,
-            of: finding.of.name_and_unit().0,
-            weight: finding.weight,
-            share: finding.share,
-            name: function.map(display_name),
-            function: function.and(finding.place).map(|it| it.function.index()),
-            path: function.map(|it| it.path.as_str()),
-            line: finding.place.map(|it| it.line).filter(|it| *it > 0),
-            command: finding.command,
-        }
-    }
+fn found(profile: &Profile, finding: &Finding) -> Value {
+    let function = finding.place.and_then(|it| profile.function(it.function));
+    json!({
+        "kind": finding.kind.name(),
+        "text": finding.text,
+        "type": finding.of.name_and_unit().0,
+        "weight": finding.weight,
+        "share": finding.share,
+        "name": function.map(display_name),
+        // The index of the function.
+        "function": function.and(finding.place).map(|it| it.function.index()),
+        "path": function.map(|it| it.path.as_str()),
+        "line": finding.place.map(|it| it.line).filter(|it| *it > 0),
+        "command": finding.command,
+    })
 }
 
 #[cfg(all(test, not(loom)))]
