@@ -6,14 +6,11 @@ import { firstAfter } from "./selection";
 const BLOCK = 512; // events whose earliest begin is known
 const ROUNDING = 1e-6; // of a share, so that an integer times its own share of time stays one
 
-/** The times of events, ns since the start of the profile. */
-interface Extents {
-  /** The start of each event, as it was recorded. */
-  readonly start: Float64Array;
-  /**
-   * The begin and the end of each event, after those of its thread before it. Events are recorded some time after their end,
-   * so some seem to begin before the last one ended.
-   */
+/**
+ * The times of events, ns since the start of the profile. An event is recorded some time after its end, and several can be
+ * recorded together: an event ends at the latest when the next one of its thread begins.
+ */
+export interface Extents {
   readonly begin: Float64Array;
   readonly end: Float64Array;
   /** The earliest begin in each block of events. */
@@ -22,7 +19,7 @@ interface Extents {
 
 const KNOWN = new WeakMap<Timeline, Extents>();
 
-function extentsOf(profile: Profile, timeline: Timeline): Extents {
+export function extentsOf(profile: Profile, timeline: Timeline): Extents {
   const known = KNOWN.get(timeline);
   if (known) return known;
   const { rows, types, threads } = profile;
@@ -40,14 +37,9 @@ function extentsOf(profile: Profile, timeline: Timeline): Extents {
     if (own > 0) next[thread] = begin[event]!;
   }
   const earliest = Float64Array.from({ length: Math.ceil(count / BLOCK) }, (_, block) => begin.subarray(block * BLOCK, (block + 1) * BLOCK).reduce((one, other) => Math.min(one, other), Infinity));
-  const extents = { start: time.map((it, event) => Math.max(0, it - length(event))), begin, end, earliest };
+  const extents = { begin, end, earliest };
   KNOWN.set(timeline, extents);
   return extents;
-}
-
-/** Returns the start of the time that each event stands for, as it was recorded: ns since the start of the profile. */
-export function startsOf(profile: Profile, timeline: Timeline): Float64Array {
-  return extentsOf(profile, timeline).start;
 }
 
 /** Returns whether the weight of a sample type is spread over the time of its events; samples are taken at its end. */

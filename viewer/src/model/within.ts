@@ -1,6 +1,6 @@
 // The events inside markers of one name: what a thread did during its requests, or during the longer ones of them.
 
-import { partOf, startsOf } from "./extent";
+import { extentsOf, partOf, type Extents } from "./extent";
 import type { Marker, Profile, SampleType, Timeline } from "./profile";
 
 /** The choice of markers: those of one name that are at least `least` long. */
@@ -16,17 +16,17 @@ export function sharesWithin(profile: Profile, { marker, least }: Within): Float
   const found = new Float64Array(timeline?.count ?? 0);
   if (!timeline) return found;
   const spans = spansOf(markers.filter((it) => it.name === marker && it.duration >= least), threads.length);
-  const starts = startsOf(profile, timeline);
+  const extents = extentsOf(profile, timeline);
   for (let event = 0; event < timeline.count; event++) {
     const own = spans[rows.thread[timeline.row[event]!]!]!;
-    const [start, end] = [starts[event]!, timeline.time[event]!];
+    const [begin, end] = [extents.begin[event]!, extents.end[event]!];
     let inside = 0;
     let touches = false;
-    for (let at = firstEndingFrom(own, start); at < own.length && own[at]!.from <= end; at++) {
+    for (let at = firstEndingFrom(own, begin); at < own.length && own[at]!.from <= end; at++) {
       touches = true;
-      inside += Math.max(0, Math.min(end, own[at]!.to) - Math.max(start, own[at]!.from));
+      inside += Math.max(0, Math.min(end, own[at]!.to) - Math.max(begin, own[at]!.from));
     }
-    found[event] = end > start ? inside / (end - start) : Number(touches);
+    found[event] = end > begin ? inside / (end - begin) : Number(touches);
   }
   return found;
 }
@@ -93,41 +93,41 @@ export function markerSums(profile: Profile, type: SampleType, markers: readonly
 /** The events of a thread with their weights, in the order of their ends. */
 interface Life {
   readonly events: number[];
-  /** For each of these, the earliest start from it on. */
+  /** For each of these, the earliest begin from it on. */
   readonly earliest: Float64Array;
 }
 
-function livesOf({ rows, threads }: Profile, timeline: Timeline, starts: Float64Array, weights: Float64Array): Life[] {
+function livesOf({ rows, threads }: Profile, timeline: Timeline, { begin }: Extents, weights: Float64Array): Life[] {
   const events = threads.map((): number[] => []);
   weights.forEach((weight, event) => weight > 0 && events[rows.thread[timeline.row[event]!]!]!.push(event));
   return events.map((own) => {
     const earliest = new Float64Array(own.length);
     let least = Infinity;
-    for (let at = own.length - 1; at >= 0; at--) earliest[at] = least = Math.min(least, starts[own[at]!]!);
+    for (let at = own.length - 1; at >= 0; at--) earliest[at] = least = Math.min(least, begin[own[at]!]!);
     return { events: own, earliest };
   });
 }
 
 /** Adds the weight of the events inside the markers of each name. */
 function weighMarkers(profile: Profile, timeline: Timeline, type: SampleType, sums: ReadonlyMap<string, MarkerSum>, named: ReadonlyMap<string, readonly Marker[]>, weights: Float64Array): void {
-  const { time } = timeline;
-  const starts = startsOf(profile, timeline);
-  const lives = livesOf(profile, timeline, starts, weights);
+  const extents = extentsOf(profile, timeline);
+  const { begin, end } = extents;
+  const lives = livesOf(profile, timeline, extents, weights);
   for (const [name, markers] of named) {
     const inside = new Map<number, number>(); // ns of each event
     spansOf(markers, profile.threads.length).forEach((spans, thread) => {
       const { events, earliest } = lives[thread]!;
       let first = 0;
       for (const { from, to } of spans) {
-        while (first < events.length && time[events[first]!]! < from) first += 1;
+        while (first < events.length && end[events[first]!]! < from) first += 1;
         for (let at = first; at < events.length && earliest[at]! <= to; at++) {
           const event = events[at]!;
-          if (starts[event]! <= to) inside.set(event, (inside.get(event) ?? 0) + Math.min(time[event]!, to) - Math.max(starts[event]!, from));
+          if (begin[event]! <= to && end[event]! >= from) inside.set(event, (inside.get(event) ?? 0) + Math.min(end[event]!, to) - Math.max(begin[event]!, from));
         }
       }
     });
     for (const [event, ns] of inside) {
-      const length = time[event]! - starts[event]!;
+      const length = end[event]! - begin[event]!;
       sums.get(name)!.weight += partOf(type, weights[event]!, length > 0 ? ns / length : 1);
     }
   }

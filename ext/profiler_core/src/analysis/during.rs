@@ -18,13 +18,14 @@ pub(super) fn keep_during(profile: &mut Profile, markers: &[usize]) {
     let spans = spans(profile, &BTreeMap::from([("", chosen.collect())]));
     let mut kept = vec![Weights::default(); profile.samples.len()];
     let mut timeline = Timeline::default();
-    for event in profile.timeline.iter().flat_map(Timeline::iter) {
+    let events: Vec<TimelineEvent> = profile.timeline.iter().flat_map(Timeline::iter).collect();
+    for (event, time) in events.iter().zip(times(profile, &events)) {
         let place = event.row.index();
         let own = profile.samples.get(place).and_then(|sample| spans.get(sample.thread));
         let (Some(own), Some(sum)) = (own, kept.get_mut(place)) else { continue };
-        let weights = within(own, &event);
+        let weights = within(own, event, time);
         sum.add(&weights);
-        timeline.push(&TimelineEvent { weights, ..event });
+        timeline.push(&TimelineEvent { weights, ..*event });
     }
     timeline.drop_more(profile.timeline.as_ref().map_or(0, Timeline::dropped));
     profile.timeline = Some(timeline);
@@ -35,21 +36,35 @@ pub(super) fn keep_during(profile: &mut Profile, markers: &[usize]) {
     profile.markers.retain(|_| place.next().is_some_and(|place| markers.contains(&place)));
 }
 
-/// Returns the weights of an event as far as it lies within the spans of its thread, which are in order and apart.
-fn within(spans: &[MarkerSpan], event: &TimelineEvent) -> Weights {
-    let time = [SampleType::Wall, SampleType::Cpu].into_iter().map(|of| event.weights.get(of));
-    let whole_ns = time.into_iter().find(|ns| *ns > 0).unwrap_or(0);
-    let began_ns = event.time_ns.saturating_sub(whole_ns);
+/// Returns when each event began and ended, ns since the start of the profile. An event is recorded some time after its end,
+/// and several can be recorded together: an event ends at the latest when the next one of its thread begins.
+fn times(profile: &Profile, events: &[TimelineEvent]) -> Vec<(u64, u64)> {
+    let mut next_ns = vec![u64::MAX; profile.threads.len()];
+    let time = |event: &TimelineEvent| {
+        let weights = [SampleType::Wall, SampleType::Cpu].map(|of| event.weights.get(of));
+        let length_ns = weights.into_iter().find(|ns| *ns > 0)?;
+        let thread = profile.samples.get(event.row.index()).map(|it| it.thread)?;
+        let next_ns = next_ns.get_mut(thread)?;
+        let ended_ns = event.time_ns.min(*next_ns);
+        *next_ns = ended_ns.saturating_sub(length_ns);
+        Some((*next_ns, ended_ns))
+    };
+    let mut times: Vec<Option<(u64, u64)>> = events.iter().rev().map(time).collect();
+    times.reverse();
+    times.into_iter().zip(events).map(|(it, event)| it.unwrap_or((event.time_ns, event.time_ns))).collect()
+}
+
+/// Returns the weights of an event that began and ended then, as far as it lies within the spans of its thread, which are in
+/// order and apart.
+fn within(spans: &[MarkerSpan], event: &TimelineEvent, (began_ns, ended_ns): (u64, u64)) -> Weights {
     let first = spans.partition_point(|span| span.to_ns < began_ns.max(1));
-    let near = spans.iter().skip(first).take_while(|span| span.from_ns <= event.time_ns);
+    let near = spans.iter().skip(first).take_while(|span| span.from_ns <= ended_ns);
+    let whole_ns = ended_ns.saturating_sub(began_ns);
     if whole_ns == 0 {
         return if near.count() > 0 { event.weights } else { Weights::default() };
     }
-    let overlap =
-        |span: &MarkerSpan| event.time_ns.min(span.to_ns).saturating_sub(began_ns.max(span.from_ns));
+    let overlap = |span: &MarkerSpan| ended_ns.min(span.to_ns).saturating_sub(began_ns.max(span.from_ns));
     let kept_ns: u64 = near.map(overlap).sum();
-    // The first event of a profile may be said to have begun before it.
-    let whole_ns = whole_ns.min(event.time_ns).max(1);
     let mut weights = Weights::default();
     for of in SampleType::ALL {
         let weight = event.weights.get(of);
@@ -128,6 +143,19 @@ mod tests {
         assert_eq!(kept(profile.clone(), &[1]), [("B#b".to_owned(), 2, 10)]);
         assert_eq!(kept(profile.clone(), &[2]), []);
         assert_eq!(kept(profile, &[7]), []);
+    }
+
+    #[test]
+    fn events_that_are_recorded_together_follow_each_other() {
+        let mut profile = example(&[(MAIN, 0, 10), (MAIN, 10, 10)]);
+        let event = |row: usize| TimelineEvent {
+            time_ns: 20 * MS,
+            row: RowId::from_index(row),
+            weights: profile.samples[row].weights,
+        };
+        profile.timeline = Some([event(0), event(1)].into_iter().collect());
+        assert_eq!(kept(profile.clone(), &[0]), [("A#a".to_owned(), 10, 10)]);
+        assert_eq!(kept(profile, &[1]), [("B#b".to_owned(), 10, 10)]);
     }
 
     #[test]
