@@ -17,10 +17,11 @@ export interface Extents {
   readonly earliest: Float64Array;
 }
 
-const KNOWN = new WeakMap<Timeline, Extents>();
+const KNOWN = new WeakMap<object, Extents>();
 
-export function extentsOf(profile: Profile, timeline: Timeline): Extents {
-  const known = KNOWN.get(timeline);
+/** Returns the times of events. @param without by row, 1 if its events are left out; `null` for none */
+export function extentsOf(profile: Profile, timeline: Timeline, without: Uint8Array | null = null): Extents {
+  const known = KNOWN.get(without ?? timeline);
   if (known) return known;
   const { rows, types, threads } = profile;
   const { time, row, count } = timeline;
@@ -31,14 +32,14 @@ export function extentsOf(profile: Profile, timeline: Timeline): Extents {
   const next = new Float64Array(threads.length).fill(Infinity); // the begin of the event after, by thread
   for (let event = count - 1; event >= 0; event--) {
     const thread = rows.thread[row[event]!]!;
-    const own = length(event);
+    const own = without?.[row[event]!] ? 0 : length(event);
     if (own > 0) end[event] = Math.min(time[event]!, next[thread]!);
     begin[event] = Math.max(0, end[event]! - own);
     if (own > 0) next[thread] = begin[event]!;
   }
   const earliest = Float64Array.from({ length: Math.ceil(count / BLOCK) }, (_, block) => begin.subarray(block * BLOCK, (block + 1) * BLOCK).reduce((one, other) => Math.min(one, other), Infinity));
   const extents = { begin, end, earliest };
-  KNOWN.set(timeline, extents);
+  KNOWN.set(without ?? timeline, extents);
   return extents;
 }
 

@@ -51,6 +51,9 @@ export class Model {
   /** The functions that findings name. */
   private readonly named: ReadonlySet<number>;
 
+  /** By row, whether it is an idle wait. */
+  private readonly idle: Uint8Array;
+
   readonly profile: Profile;
 
   /** Creates a model. @param runOf in a page of two sides: by row, the index of its run */
@@ -64,6 +67,8 @@ export class Model {
     this.profile = { ...profile, types, defaultType: type < 0 ? profile.defaultType : type };
     this.names = new Names(this.profile, facts);
     this.weights = new Weights(this.profile);
+    this.idle = new Uint8Array(profile.rows.count);
+    for (const row of facts.idle.rows) this.idle[row] = 1;
     this.named = new Set(facts.findings.flatMap((it) => (it.function === null ? [] : [it.function])));
   }
 
@@ -85,9 +90,16 @@ export class Model {
   }
 
   /** Returns the share of each event that is in a selected marker; `null` if no marker is selected. */
-  only({ within }: Selection): Float64Array | null {
+  only(selection: Selection): Float64Array | null {
+    const { within } = selection;
     if (!within || !this.profile.timeline) return null;
-    return this.inMarkers.of(JSON.stringify(within), "", () => sharesWithin(this.profile, within));
+    const without = this.leftOut(selection);
+    return this.inMarkers.of(JSON.stringify([within, without !== null]), "", () => sharesWithin(this.profile, within, without));
+  }
+
+  /** Returns by row whether idle waits leave it out; `null` if they are not left out. */
+  leftOut({ idle, type }: Selection): Uint8Array | null {
+    return idle === "without" && this.profile.types[type]?.name === "wall" ? this.idle : null;
   }
 
   /** Returns the weight of each row under the selection. */

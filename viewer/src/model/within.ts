@@ -1,7 +1,7 @@
 // The events inside markers of one name: what a thread did during its requests, or during the longer ones of them.
 
 import { extentsOf, partOf, type Extents } from "./extent";
-import type { Marker, Profile, SampleType, Timeline } from "./profile";
+import type { Marker, Profile, SampleType } from "./profile";
 
 /** The choice of markers: those of one name that are at least `least` long. */
 export interface Within {
@@ -10,13 +10,17 @@ export interface Within {
   readonly least: number;
 }
 
-/** Returns the share of each event's time that lies inside such markers of its thread, as `profiler report --during` counts it. */
-export function sharesWithin(profile: Profile, { marker, least }: Within): Float64Array {
+/**
+ * Returns the share of each event's time that lies inside such markers of its thread, as `profiler report --during` counts it.
+ *
+ * @param without by row, 1 if it is left out; `null` for none
+ */
+export function sharesWithin(profile: Profile, { marker, least }: Within, without: Uint8Array | null): Float64Array {
   const { timeline, markers, rows, threads } = profile;
   const found = new Float64Array(timeline?.count ?? 0);
   if (!timeline) return found;
   const spans = spansOf(markers.filter((it) => it.name === marker && it.duration >= least), threads.length);
-  const extents = extentsOf(profile, timeline);
+  const extents = extentsOf(profile, timeline, without);
   for (let event = 0; event < timeline.count; event++) {
     const own = spans[rows.thread[timeline.row[event]!]!]!;
     const [begin, end] = [extents.begin[event]!, extents.end[event]!];
@@ -71,8 +75,11 @@ export interface MarkerSum {
   weight: number;
 }
 
-/** Sums markers by name, those with the most time first. @param weights by event; `null` without a timeline */
-export function markerSums(profile: Profile, type: SampleType, markers: readonly Marker[], weights: Float64Array | null): MarkerSum[] {
+/**
+ * Sums markers by name, those with the most time first. @param weights by event; `null` without a timeline
+ * @param without by row, 1 if it is left out; `null` for none
+ */
+export function markerSums(profile: Profile, type: SampleType, markers: readonly Marker[], weights: Float64Array | null, without: Uint8Array | null): MarkerSum[] {
   const sums = new Map<string, MarkerSum>();
   const named = new Map<string, Marker[]>();
   for (const marker of markers) {
@@ -86,7 +93,7 @@ export function markerSums(profile: Profile, type: SampleType, markers: readonly
     if (own) own.push(marker);
     else named.set(name, [marker]);
   }
-  if (weights && profile.timeline) weighMarkers(profile, profile.timeline, type, sums, named, weights);
+  if (weights && profile.timeline) weighMarkers(profile, extentsOf(profile, profile.timeline, without), type, sums, named, weights);
   return [...sums.values()].sort((one, other) => other.total - one.total || (one.name < other.name ? -1 : 1));
 }
 
@@ -97,9 +104,9 @@ interface Life {
   readonly earliest: Float64Array;
 }
 
-function livesOf({ rows, threads }: Profile, timeline: Timeline, { begin }: Extents, weights: Float64Array): Life[] {
+function livesOf({ rows, threads, timeline }: Profile, { begin }: Extents, weights: Float64Array): Life[] {
   const events = threads.map((): number[] => []);
-  weights.forEach((weight, event) => weight > 0 && events[rows.thread[timeline.row[event]!]!]!.push(event));
+  weights.forEach((weight, event) => weight > 0 && events[rows.thread[timeline!.row[event]!]!]!.push(event));
   return events.map((own) => {
     const earliest = new Float64Array(own.length);
     let least = Infinity;
@@ -109,10 +116,9 @@ function livesOf({ rows, threads }: Profile, timeline: Timeline, { begin }: Exte
 }
 
 /** Adds the weight of the events inside the markers of each name. */
-function weighMarkers(profile: Profile, timeline: Timeline, type: SampleType, sums: ReadonlyMap<string, MarkerSum>, named: ReadonlyMap<string, readonly Marker[]>, weights: Float64Array): void {
-  const extents = extentsOf(profile, timeline);
+function weighMarkers(profile: Profile, extents: Extents, type: SampleType, sums: ReadonlyMap<string, MarkerSum>, named: ReadonlyMap<string, readonly Marker[]>, weights: Float64Array): void {
   const { begin, end } = extents;
-  const lives = livesOf(profile, timeline, extents, weights);
+  const lives = livesOf(profile, extents, weights);
   for (const [name, markers] of named) {
     const inside = new Map<number, number>(); // ns of each event
     spansOf(markers, profile.threads.length).forEach((spans, thread) => {

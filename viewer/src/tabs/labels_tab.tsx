@@ -212,7 +212,7 @@ function markersUnder({ model, sums, state }: App, least: number): MarkerSum[] {
   return sums.of(selection, `markers ${least} ${byNumber}`, () => {
     const { range, threads } = selection;
     const markers = profile.markers.filter((it) => it.duration >= least && (!threads || threads.has(it.thread)) && (!range || (it.start <= range.to && it.start + it.duration >= range.from)));
-    const found = markerSums(profile, model.type(selection), markers, model.eventWeights({ ...selection, within: null }));
+    const found = markerSums(profile, model.type(selection), markers, model.eventWeights({ ...selection, within: null }), model.leftOut(selection));
     return byNumber ? found.sort((one, other) => other.count - one.count) : found;
   });
 }
