@@ -12,15 +12,17 @@ module Profiler
       NAME = "[profiler]"
       INDENT = " " * (NAME.size + 1)
 
-      # Describes the number of samples, or of objects if no time was sampled.
+      # Describes the number of samples, or of objects or blocks of memory if no time was sampled.
       #
-      # @param stats [Hash{Symbol => Integer}] {Profile#stats}
+      # @param profile [Profile]
       # @return [String]
-      def self.taken(stats)
+      def self.taken(profile)
+        stats = profile.stats
         number = ->(name) { Native.amount("samples", stats[name]) }
         return "#{number[:samples]} sample#{"s" unless stats[:samples] == 1}" if stats[:samples].positive? || stats[:objects].zero?
 
-        "#{number[:objects]} objects#{", #{number[:live_objects]} of them live" if stats[:live_objects].positive?}"
+        noun = profile.meta[:modes].include?(:native) ? "blocks" : "objects"
+        "#{number[:objects]} #{noun}#{", #{number[:live_objects]} of them live" if stats[:live_objects].positive?}"
       end
 
       # @param seconds [Float] wall clock time of the program
@@ -118,7 +120,7 @@ module Profiler
         stats = @profile.stats
         lost = ", #{number(stats[:dropped])} dropped" if stats[:dropped].positive?
         share, of = Native.overhead(@profile)
-        text = "#{Answer.taken(stats)}#{lost}"
+        text = "#{Answer.taken(@profile)}#{lost}"
         [*(share && [" (#{text}, overhead #{share} #{of})", " (#{text}, overhead #{share})"]), " (#{text})"]
       end
 

@@ -84,7 +84,7 @@ module Profiler
       def say_answer(profile, paths)
         color = Color.enabled?(@color || "auto", $stderr)
         findings = Native.findings_text(short(profile), { width: columns($stderr), color: color })
-        samples = Answer.taken(profile.stats)
+        samples = Answer.taken(profile)
         $stderr.puts(findings, paths.empty? ? "[profiler] #{samples}" : "[profiler] wrote #{paths.join(", ")} (#{samples})")
       rescue Errno::EPIPE
         nil # nobody listens

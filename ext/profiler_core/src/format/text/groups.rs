@@ -37,7 +37,7 @@ pub(super) fn table(
 
     let mut lines: Vec<Line> =
         groups.rows.iter().take(shown).map(|row| Line::new(profile, &groups, row)).collect();
-    let has_function = options.width.is_none_or(|width| fit(&mut lines, width));
+    let shown_of_function = options.width.map_or(Shown::Place, |width| fit(&mut lines, width));
     let label = shorten(&clean(label).to_uppercase(), MIN_COLUMNS);
     let widest = |of: &dyn Fn(&Line) -> usize| lines.iter().map(of).max().unwrap_or(0);
     let (total, own) = (widest(&|it| it.total.len()), widest(&|it| it.own.len()));
@@ -48,8 +48,11 @@ pub(super) fn table(
     let requests = requests_columns(&lines);
     let requests_heading = requests_cells(requests, &REQUESTS.map(String::from));
     let mut heading = format!("{:>total_heading$}{GAP}{label:<value$}{GAP}{requests_heading}", "TOTAL");
-    if has_function {
-        heading += &format!("{:>own_heading$}{GAP}{:<function$}{GAP}PLACE", "OF IT", "MOSTLY IN");
+    if shown_of_function >= Shown::Function {
+        heading += &format!("{:>own_heading$}{GAP}{:<function$}", "OF IT", "MOSTLY IN");
+    }
+    if shown_of_function == Shown::Place {
+        heading += &format!("{GAP}PLACE");
     }
     push_line(&mut text, &paint.bold(&heading));
     for (line, row) in lines.iter().zip(&groups.rows) {
@@ -62,7 +65,7 @@ pub(super) fn table(
             line.value,
             requests_cells(requests, &line.requests),
         );
-        if has_function {
+        if shown_of_function >= Shown::Function {
             let (share, place) = (share(mostly, row.weight), paint.dim(&line.place));
             cells += &format!("{:>own$} {share}{GAP}{:<function$}{GAP}{place}", line.own, line.name);
         }
@@ -121,9 +124,18 @@ fn requests_cells(columns: Option<[usize; 3]>, texts: &[String; 3]) -> String {
     cells.map(|(width, text)| format!("{text:>width$}{GAP}")).collect()
 }
 
-/// Shortens texts until a line takes `width` columns: the longest texts, each to the same length. Returns
-/// whether there is room for the place of the heaviest function, which gives way to requests.
-fn fit(lines: &mut [Line], width: usize) -> bool {
+/// What is shown of the heaviest function of a value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Shown {
+    Nothing,
+    Function,
+    /// The function and its place.
+    Place,
+}
+
+/// Shortens texts until a line takes `width` columns: the longest texts, each to the same length. Returns what
+/// there is room for: the heaviest function gives way to requests, and its place to the values.
+fn fit(lines: &mut [Line], width: usize) -> Shown {
     let widest = |of: &dyn Fn(&Line) -> usize| lines.iter().map(of).max().unwrap_or(0);
     let chars = |of: fn(&Line) -> &str| widest(&move |it| of(it).chars().count());
     let requests: usize = requests_columns(lines).into_iter().flatten().map(|it| it + GAP.len()).sum();
@@ -133,22 +145,39 @@ fn fit(lines: &mut [Line], width: usize) -> bool {
     if requests > 0 && width < needs {
         let left = width.saturating_sub(numbers + GAP.len()).clamp(MIN_COLUMNS, NAME_COLUMNS);
         lines.iter_mut().for_each(|it| it.value = shorten(&it.value, left));
-        return false;
+        return Shown::Nothing;
     }
-    let mut needed = [chars(|it| &it.value), chars(|it| &it.name), chars(|it| &it.place)];
-    needed.sort_unstable();
-    let (mut left, mut each) = (width.saturating_sub(numbers + of_function + GAP.len()), 0);
-    for (place, needed) in needed.into_iter().enumerate() {
-        each = (left / (3 - place)).max(MIN_COLUMNS);
-        if needed > each {
-            break; // all longer ones are cut to the same length
-        }
-        left -= needed;
+    let (value, name, place) = (chars(|it| &it.value), chars(|it| &it.name), chars(|it| &it.place));
+    let left = width.saturating_sub(numbers + of_function + GAP.len());
+    let mut each = longest(&mut [value, name, place], left);
+    let has_place = value <= each;
+    if !has_place {
+        // The values are what was asked for.
+        each = longest(&mut [value, name], left + GAP.len());
+        lines.iter_mut().for_each(|it| it.place.clear());
     }
     for line in lines {
         for text in [&mut line.value, &mut line.name, &mut line.place] {
             *text = shorten(text, each);
         }
     }
-    true
+    if has_place {
+        Shown::Place
+    } else {
+        Shown::Function
+    }
+}
+
+/// Returns the length to which the longest texts are cut, if texts of these lengths share the columns.
+fn longest(lengths: &mut [usize], mut left: usize) -> usize {
+    lengths.sort_unstable();
+    let (mut each, number) = (0, lengths.len());
+    for (place, length) in lengths.iter().enumerate() {
+        each = (left / (number - place)).max(MIN_COLUMNS);
+        if *length > each {
+            break;
+        }
+        left -= length;
+    }
+    each
 }
