@@ -36,7 +36,7 @@ RSpec.describe "the end of profiler record" do
       real_ns: be_between(200_000_000, 60_000_000_000), user_ns: be > 200_000_000, system_ns: Integer, peak_bytes: be_between(5 << 20, 2 << 30),
       minor_faults: be > 100, major_faults: Integer, voluntary_switches: Integer, forced_switches: Integer, processes: 1, gc_count: Integer,
       gc_ns: Integer, objects: be > 10_000, samples: be > 10, dropped: Integer, files: [in_box("a.pb.gz")],
-      findings: include(include(kind: "running", line: 1, path: app))
+      findings: include(include(kind: "running", line: 1, path: app)), memory: []
     )
   end
 
