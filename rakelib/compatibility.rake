@@ -18,7 +18,7 @@ def compatibility(names, matrix)
 end
 
 namespace :check do
-  desc "Run Ruby's own tests with and without the profiler (MATRIX=3.1,3.3,3.4 WAYS=plain,time,objects,labels FILES='ruby/test_a*.rb' JOBS=2; hours)"
+  desc "Run Ruby's own tests with and without the profiler (MATRIX=3.1,3.3,3.4 WAYS=plain,time,objects,native,labels FILES='ruby/test_a*.rb' JOBS=2; hours)"
   task(:ruby_tests) { compatibility(%w[ruby], RUBIES.keys.join(",")) }
 
   desc "Run the suites of Rack, Puma and others with and without the profiler (SUITES=rack,puma, and as check:ruby_tests)"

@@ -2,7 +2,7 @@
 
 # Runs suites that others wrote, plain and with us, and says which tests end otherwise with us.
 #
-#   ruby spec/compatibility/run.rb ruby [--files "ruby/test_a*.rb"] [--ways plain,time,objects,labels] [--jobs 2]
+#   ruby spec/compatibility/run.rb ruby [--files "ruby/test_a*.rb"] [--ways plain,time,objects,native,labels] [--jobs 2]
 #   ruby spec/compatibility/run.rb rack puma ...
 #
 # rakelib/ruby_tests.rake runs it on each Ruby. What it fetches and prints is in tmp/compatibility.

@@ -32,7 +32,8 @@ module Compatibility
 
       env.merge("RUBYOPT" => "-I#{LIB} -rprofiler/autoload", "PROFILER_MODE" => @mode, "PROFILER_QUIET" => "1",
                 "PROFILER_OUT" => File.join(directory, "profile.pb.gz"),
-                "PROFILER_INTERVAL" => ENV["PROFILER_INTERVAL"], "PROFILER_EVERY" => ENV["PROFILER_EVERY"], "PROFILER_ENGINE" => ENV["PROFILER_ENGINE"])
+                "PROFILER_INTERVAL" => ENV["PROFILER_INTERVAL"], "PROFILER_EVERY" => ENV["PROFILER_EVERY"],
+                "PROFILER_EVERY_BYTES" => ENV["PROFILER_EVERY_BYTES"], "PROFILER_ENGINE" => ENV["PROFILER_ENGINE"])
     end
   end
 
@@ -43,6 +44,7 @@ module Compatibility
     PLAIN,
     Way.new("time", mode: "cpu,wall"),
     Way.new("objects", mode: "allocations,heap"),
+    Way.new("native", mode: "native"),
     Way.new("labels", mode: "cpu,wall", labels: true)
   ].to_h { |way| [way.name, way] }.freeze
 end
