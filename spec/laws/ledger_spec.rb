@@ -102,10 +102,11 @@ RSpec.describe "The ledger of a process's memory" do
     code = <<~'RUBY'
       big = "x" * 30_000_000 # when it is freed, malloc puts blocks of that size into arenas from then on
       big.clear
-      threads = Array.new(6) do
-        Thread.new { kept = Array.new(4) { "y" * 4_000_000 }; kept.each(&:clear); kept = nil; Thread.stop }
+      # One after the other, as two arenas would grow as much as six if all threads had their blocks at once.
+      6.times do
+        thread = Thread.new { kept = Array.new(4) { "y" * 4_000_000 }; kept.each(&:clear); kept = nil; Thread.stop }
+        sleep 0.01 until thread.status == "sleep"
       end
-      sleep 0.01 until threads.all? { |it| it.status == "sleep" }
     RUBY
     ledger = ledger_of(code)[:ledger]
     expect_sound(ledger)
