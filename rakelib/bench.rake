@@ -40,6 +40,11 @@ namespace :bench do
     sh RUBY, "#{ROOT}/bench/middleware.rb", verbose: false
   end
 
+  desc "Measure how long a process stands still for a ledger of memory with owners, and what is copied (5 minutes; BENCH_SIZES in MB, BENCH_RUNS)"
+  task memory: "compile:shipped" do
+    sh RUBY, "-Ilib", "#{ROOT}/bench/memory.rb", verbose: false
+  end
+
   desc "Measure the CPU time that a trace adds to a call of the traced method, and what the call takes afterwards (10 seconds)"
   task trace: "compile:shipped" do
     sh RUBY, "#{ROOT}/bench/trace.rb", verbose: false
