@@ -17,7 +17,7 @@ use crate::naming;
 use crate::naming::turns::Pace;
 use crate::sampler::fork;
 use crate::sys::clock;
-use crate::trace::{self, Ended, Limits, TraceGroup, TraceSums};
+use crate::trace::{self, Ended, TraceGroup, TraceLimits, TraceSums};
 use crate::vm::cached::define_class;
 use crate::vm::{root, state, tracepoints};
 
@@ -93,7 +93,7 @@ impl Tracer {
         // SAFETY: methods run with the GVL, and the copy calls nothing of the VM.
         let group = sibling.and_then(|it| unsafe { it.tracer.with(|sums| sums.limits.group.clone()) });
         let group = group.unwrap_or_else(|| TraceGroup::new(size));
-        let limits = Limits { calls: calls.unwrap_or(u64::MAX), overhead, group };
+        let limits = TraceLimits { calls: calls.unwrap_or(u64::MAX), overhead, group };
         let tracer = trace::Tracer::new(limits, return_lines, one_line, c_function.is_some());
         let [on_method, on_raise] = trace::tracepoints(ruby, tracer, c_function);
         // SAFETY: the GVL is held, and nothing is called.

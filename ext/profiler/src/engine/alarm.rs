@@ -26,7 +26,7 @@ const UNSET: u8 = 1;
 /// The ticker waits, and the thread that has the GVL clears the alarm when it releases it.
 const SET: u8 = 2;
 
-/// One of these three.
+/// Whether the alarm is fixed, unset or set.
 static STATE: AtomicU8 = AtomicU8::new(FIXED);
 /// The number of the timer plus one; 0 if there is none.
 static TIMER: AtomicU64 = AtomicU64::new(0);

@@ -18,7 +18,7 @@ mod inside;
 mod tracer;
 
 pub(crate) use hook::{logged, restart};
-pub(crate) use tracer::{Ended, Limits, TraceGroup, TraceSums, Tracer};
+pub(crate) use tracer::{Ended, TraceGroup, TraceLimits, TraceSums, Tracer};
 
 use magnus::{Ruby, Value};
 

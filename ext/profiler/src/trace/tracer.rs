@@ -21,7 +21,7 @@ pub(crate) enum Ended {
 
 /// When a trace ends by itself.
 #[derive(Clone, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct TraceLimits {
     /// The number of calls; `u64::MAX` for any number.
     pub(crate) calls: u64,
     /// The share of one core that the hooks of the group may take.
@@ -80,7 +80,7 @@ pub(crate) struct TraceSums {
     pub(crate) finished: Option<FinishedCalls>,
     /// What runs inside of the calls, if that is counted.
     pub(crate) inside: Option<Box<ShadowStacks>>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: TraceLimits,
     /// The lines at which the method returns. If it leaves with nil at another line, it raised or threw.
     pub(crate) return_lines: Vec<u32>,
     /// Whether the method has one line only.
@@ -143,7 +143,7 @@ unsafe impl Sync for Tracer {}
 impl Tracer {
     /// Creates a trace that has not begun.
     pub(crate) fn new(
-        limits: Limits,
+        limits: TraceLimits,
         return_lines: Vec<u32>,
         has_one_line: bool,
         is_c_function: bool,

@@ -22,7 +22,7 @@ pub struct OwnedBlock {
     bytes: u64,
     allocated_at: u64,
     recorded: u32,
-    /// Its owner, with flags.
+    /// The owner, with flags.
     pub owner: Owner,
 }
 

@@ -84,7 +84,7 @@ impl Default for CallGraph {
 pub enum Activation {
     /// The function was called.
     Call,
-    /// One of its blocks runs.
+    /// A block of the function runs.
     Block,
 }
 

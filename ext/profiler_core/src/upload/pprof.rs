@@ -14,7 +14,7 @@ use super::span::SpanChoice;
 use crate::error::Error;
 use crate::format::pprof::comments::comments;
 use crate::format::pprof::messages;
-use crate::format::pprof::tables::{signed, Head, Tables};
+use crate::format::pprof::tables::{signed, MessageHead, MessageTables};
 use crate::profile::{Profile, SPAN};
 use crate::text::hex;
 
@@ -44,9 +44,9 @@ pub(super) fn packed(
 
 fn message(shaped: &Shaped<'_>, all: &[(String, String)]) -> messages::Profile {
     let Shaped { profile, family, types, .. } = shaped;
-    let mut tables = Tables::new(profile, false);
+    let mut tables = MessageTables::new(profile, false);
     let (started_at_ns, duration_ns) = family.time_ns(profile);
-    tables.head(&Head {
+    tables.head(&MessageHead {
         types,
         default: family.main_type(),
         period: Some(family.period(profile)),

@@ -121,13 +121,13 @@ impl Outcome {
 /// What became of one slot.
 enum Change {
     Made,
-    /// It has the new address already.
+    /// The slot has the new address already.
     Before,
     /// The system refused to make it writable.
     Refused,
     /// The library is still being loaded.
     Unfinished,
-    /// It has another address.
+    /// The slot has another address.
     Foreign,
 }
 

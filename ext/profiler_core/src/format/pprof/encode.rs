@@ -3,14 +3,14 @@
 use super::comments::comments;
 use super::label_names::{escape, STATE, THREAD_ID, THREAD_NAME};
 use super::messages::{self, Label};
-use super::tables::{signed, Head, Tables};
+use super::tables::{signed, MessageHead, MessageTables};
 use super::timeline;
 use crate::error::Error;
 use crate::ids::{FrameId, Id, StackId};
 use crate::profile::{Profile, RequestsRow, Sample, SampleType};
 
 pub(super) fn encode(profile: &Profile) -> Result<messages::Profile, Error> {
-    let mut encoder = Encoder { profile, tables: Tables::new(profile, true) };
+    let mut encoder = Encoder { profile, tables: MessageTables::new(profile, true) };
     encoder.head();
     encoder.private_head()?;
     encoder.threads();
@@ -22,7 +22,7 @@ pub(super) fn encode(profile: &Profile) -> Result<messages::Profile, Error> {
 
 struct Encoder<'profile> {
     profile: &'profile Profile,
-    tables: Tables<'profile>,
+    tables: MessageTables<'profile>,
 }
 
 impl<'profile> Encoder<'profile> {
@@ -38,7 +38,7 @@ impl<'profile> Encoder<'profile> {
         } else {
             None
         };
-        self.tables.head(&Head {
+        self.tables.head(&MessageHead {
             types: &self.profile.sample_types,
             default: self.profile.default_sample_type(),
             period: period.map(|(of, number)| (of.name_and_unit().0, of.name_and_unit().1, number)),

@@ -13,7 +13,7 @@ use crate::record::frame::Synthetic;
 const MAPPING: u64 = 1;
 
 /// The header of a message, as every reader of pprof knows it.
-pub(crate) struct Head<'text> {
+pub(crate) struct MessageHead<'text> {
     /// The types of the values, in their order.
     pub(crate) types: &'text [SampleType],
     /// The type that is shown first.
@@ -31,7 +31,7 @@ pub(crate) struct Head<'text> {
 }
 
 /// A message with growing tables. Its strings are kept separately until the end.
-pub(crate) struct Tables<'profile> {
+pub(crate) struct MessageTables<'profile> {
     profile: &'profile Profile,
     message: messages::Profile,
     strings: Strings,
@@ -43,7 +43,7 @@ pub(crate) struct Tables<'profile> {
     detailed: bool,
 }
 
-impl<'profile> Tables<'profile> {
+impl<'profile> MessageTables<'profile> {
     pub(crate) fn new(profile: &'profile Profile, detailed: bool) -> Self {
         Self {
             profile,
@@ -66,7 +66,7 @@ impl<'profile> Tables<'profile> {
         messages::Profile { string_table: self.strings.table, ..self.message }
     }
 
-    pub(crate) fn head(&mut self, head: &Head<'_>) {
+    pub(crate) fn head(&mut self, head: &MessageHead<'_>) {
         self.message.sample_type = head.types.iter().map(|it| self.value_type(it.name_and_unit())).collect();
         self.message.default_sample_type = self.text(head.default.name_and_unit().0);
         if let Some((name, unit, number)) = head.period {

@@ -12,7 +12,7 @@ use crate::ids::{FrameId, Id, ThreadId};
 use crate::profile::{Function, Meta, Note, Profile, SampleType, Weights};
 use crate::record::State;
 use labels::{RowLabels, RperfLabels};
-use samples::{PathAndName, Samples};
+use samples::{PathAndName, RperfSamples};
 
 /// The path that rperf writes for a function without a file.
 const NO_FILE: &str = "<C method>";
@@ -23,9 +23,9 @@ struct File<'text> {
     #[serde(default)]
     frequency: Option<u64>,
     #[serde(borrow, default)]
-    aggregated_samples: Option<Samples<'text>>,
+    aggregated_samples: Option<RperfSamples<'text>>,
     #[serde(borrow, default)]
-    raw_samples: Option<Samples<'text>>,
+    raw_samples: Option<RperfSamples<'text>>,
     #[serde(default)]
     label_sets: Option<RperfLabels>,
     #[serde(default)]
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Result<Profile, Error> {
         other => return Err(Error::malformed(format!("the mode {other:?} (allowed: cpu, wall)"))),
     };
     let mut builder = Builder::new(text.len());
-    let none = Samples::default();
+    let none = RperfSamples::default();
     // A file can have both, with the same samples.
     let samples = file.aggregated_samples.as_ref().or(file.raw_samples.as_ref()).unwrap_or(&none);
     let label_sets = file.label_sets.as_ref();

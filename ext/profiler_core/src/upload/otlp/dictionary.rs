@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::messages::{self, AnyValue, Attribute, Function, Line, Link, Location, Mapping, ValueType};
 use crate::format::pprof::messages as pprof;
-use crate::format::pprof::tables::Tables;
+use crate::format::pprof::tables::MessageTables;
 use crate::ids::{Interner, LabelSetId, StackId};
 use crate::profile::Profile;
 use crate::upload::dimensions::LabelPairs;
@@ -15,7 +15,7 @@ use crate::upload::span::SentSpan;
 /// The dictionary while it grows. Functions, locations and texts are numbered as in pprof: from 1, with the
 /// empty text in front.
 pub(super) struct Dictionary<'a> {
-    tables: Tables<'a>,
+    tables: MessageTables<'a>,
     stacks: Interner<Vec<i32>, StackId>,
     /// The index of the key, and the value.
     attributes: Interner<(i32, &'a str), LabelSetId>,
@@ -30,7 +30,7 @@ impl<'a> Dictionary<'a> {
         stacks.intern(Vec::new());
         attributes.intern((0, ""));
         let (links, places) = (vec![Link::default()], HashMap::default());
-        Self { tables: Tables::new(profile, false), stacks, attributes, links, places }
+        Self { tables: MessageTables::new(profile, false), stacks, attributes, links, places }
     }
 
     pub(super) fn value_type(&mut self, names: (&str, &str)) -> ValueType {

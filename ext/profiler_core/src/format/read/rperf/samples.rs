@@ -27,14 +27,14 @@ pub(super) type PathAndName<'text> = (Cow<'text, str>, Cow<'text, str>);
 /// The samples of a file. The frames of all samples are in one list, leaf first, with the end of each
 /// sample's frames.
 #[derive(Default)]
-pub(super) struct Samples<'text> {
+pub(super) struct RperfSamples<'text> {
     functions: Interner<PathAndName<'text>, FunctionId>,
     frames: Vec<FunctionId>,
     ends: Vec<u32>,
     rows: Vec<RperfRow>,
 }
 
-impl<'text> Samples<'text> {
+impl<'text> RperfSamples<'text> {
     /// Returns the functions by their ids.
     pub(super) fn functions(&self) -> &[PathAndName<'text>] {
         self.functions.rows()
@@ -51,16 +51,16 @@ impl<'text> Samples<'text> {
     }
 }
 
-impl<'de: 'text, 'text> Deserialize<'de> for Samples<'text> {
+impl<'de: 'text, 'text> Deserialize<'de> for RperfSamples<'text> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct List;
         impl<'de> Visitor<'de> for List {
-            type Value = Samples<'de>;
+            type Value = RperfSamples<'de>;
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
                 to.write_str("an array of samples")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Samples<'de>, A::Error> {
-                let mut samples = Samples::default();
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<RperfSamples<'de>, A::Error> {
+                let mut samples = RperfSamples::default();
                 while let Some(row) = seq.next_element_seed(Sample(&mut samples))? {
                     samples.ends.push(u32::try_from(samples.frames.len()).unwrap_or(u32::MAX));
                     samples.rows.push(row);
@@ -73,7 +73,7 @@ impl<'de: 'text, 'text> Deserialize<'de> for Samples<'text> {
 }
 
 /// The deserializer of the next sample.
-struct Sample<'list, 'text>(&'list mut Samples<'text>);
+struct Sample<'list, 'text>(&'list mut RperfSamples<'text>);
 
 impl<'de> DeserializeSeed<'de> for Sample<'_, 'de> {
     type Value = RperfRow;
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for Sample<'_, 'de> {
 }
 
 /// The deserializer of the next sample's frames.
-struct Frames<'list, 'text>(&'list mut Samples<'text>);
+struct Frames<'list, 'text>(&'list mut RperfSamples<'text>);
 
 impl<'de> DeserializeSeed<'de> for Frames<'_, 'de> {
     type Value = ();
