@@ -92,7 +92,7 @@ struct PageFacts<'profile> {
     of: &'static str,
     findings: Vec<Value>,
     header: Vec<String>,
-    idle: Value,
+    idle: IdleRows,
     /// The samples that load code, by index.
     loading: Vec<usize>,
     origins: Vec<&'static str>,
@@ -133,6 +133,14 @@ impl Packages {
     }
 }
 
+/// The waits of idle threads. A page of two sides has none.
+#[derive(Default, Serialize)]
+struct IdleRows {
+    threads: u64,
+    wall_ns: u64,
+    rows: Vec<usize>,
+}
+
 impl<'profile> PageFacts<'profile> {
     fn of(profile: &'profile Profile, of: SampleType, title: String) -> Self {
         let idle = idle(profile);
@@ -148,11 +156,11 @@ impl<'profile> PageFacts<'profile> {
             of: of.name_and_unit().0,
             findings: findings(&reported).iter().map(|it| found(profile, it)).collect(),
             header: header(&reported),
-            idle: json!({
-                "threads": idle.threads,
-                "wall_ns": idle.wall_ns,
-                "rows": (0..profile.samples.len()).filter(|row| idle.has(*row)).collect::<Vec<_>>(),
-            }),
+            idle: IdleRows {
+                threads: idle.threads,
+                wall_ns: idle.wall_ns,
+                rows: (0..profile.samples.len()).filter(|row| idle.has(*row)).collect(),
+            },
             loading: loading_rows(profile),
             origins: functions.iter().map(|it| Origin::of(it).name()).collect(),
             classes: sites.classes().iter().map(|it| it.letter()).collect(),
