@@ -110,6 +110,7 @@ impl HeapFacts {
             stacks: self.stacks.rows(),
             transient_bytes: TRANSIENT_BYTES,
             other_malloc: self.other_malloc,
+            is_running: false,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fs::read_to_string;
 use magnus::{Error, Ruby};
 use profiler_core::memory::census;
 use profiler_core::memory::index::Table;
+use profiler_core::memory::layout::ProcessFacts;
 use profiler_core::memory::ledger::Ledger;
 use profiler_core::memory::pages::Memory;
 use profiler_core::memory::report::Kinds;
@@ -79,5 +80,5 @@ fn live_kinds(facts: &HeapFacts, sizes: &Sizes) -> Option<Kinds> {
     }
     let memory = Memory::new(regions.regions.rows(), regions.states.rows(), LiveMemory);
     let own = [regions.text.range(), facts.ranges()[0], facts.ranges()[1]];
-    Some(census::kinds(&memory, &facts.known(sizes, &own)))
+    Some(census::kinds(&memory, &ProcessFacts { is_running: true, ..facts.known(sizes, &own) }))
 }

@@ -79,6 +79,17 @@ pub struct ArenaHeap {
 /// Returns the heap of a thread's arena that begins at `base`, a multiple of [`HEAP_SPAN`].
 #[must_use]
 pub fn heap_at<S: Source>(memory: &Memory<'_, S>, base: u64, limit: u64) -> Option<ArenaHeap> {
+    let heap = bounds_at(memory, base, limit)?;
+    let is_first = heap.arena - heap.arena % HEAP_SPAN == base;
+    let (from, to) = if is_first { (base + 0x400, base + 0xc00) } else { (base + 0x20, base + 0x80) };
+    let first = (from..to).step_by(16).find(|first| is_chain(memory, *first, heap.end));
+    Some(ArenaHeap { first: first.unwrap_or(heap.end), ..heap })
+}
+
+/// Returns the heap of a thread's arena that begins at `base`, without following its chunks: its `first` is its
+/// `end`.
+#[must_use]
+pub fn bounds_at<S: Source>(memory: &Memory<'_, S>, base: u64, limit: u64) -> Option<ArenaHeap> {
     let mut head = [0; 4];
     if !memory.read(base, &mut head) {
         return None;
@@ -94,11 +105,8 @@ pub fn heap_at<S: Source>(memory: &Memory<'_, S>, base: u64, limit: u64) -> Opti
     if !is_plausible {
         return None;
     }
-    let is_first = arena - arena % HEAP_SPAN == base;
-    let (from, to) = if is_first { (base + 0x400, base + 0xc00) } else { (base + 0x20, base + 0x80) };
     let end = base + size;
-    let first = (from..to).step_by(16).find(|first| is_chain(memory, *first, end)).unwrap_or(end);
-    Some(ArenaHeap { start: base, first, end, arena })
+    Some(ArenaHeap { start: base, first: end, end, arena })
 }
 
 /// Returns the part of the main arena that fills a mapping.

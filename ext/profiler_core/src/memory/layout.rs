@@ -2,7 +2,7 @@
 
 use ::core::prelude::rust_2021::*;
 
-use super::arena::{heap_at, main_heap, mapped_at, ArenaHeap, HEAP_SPAN};
+use super::arena::{bounds_at, heap_at, main_heap, mapped_at, ArenaHeap, HEAP_SPAN};
 use super::mapping::PAGE;
 use super::pages::{Memory, Source, ABSENT, GUARD};
 use super::region::{Region, RegionKind};
@@ -60,6 +60,9 @@ pub struct ProcessFacts<'tables> {
     pub transient_bytes: u64,
     /// Whether malloc is not glibc's, so that no chunk or arena is looked for.
     pub other_malloc: bool,
+    /// Whether the process runs meanwhile. Then no chain of chunks is followed, and a heap may have grown since the
+    /// mappings were read.
+    pub is_running: bool,
 }
 
 /// Passes the parts of all regions to `found`, in the order of their addresses.
@@ -134,8 +137,13 @@ fn part_at<S: Source>(
     if memory.state(at) == ABSENT || region.kind == RegionKind::Data {
         return None;
     }
-    let heap =
-        (at % HEAP_SPAN == 0 && !known.other_malloc).then(|| heap_at(memory, at, region.end)).flatten();
+    let heap = if at % HEAP_SPAN != 0 || known.other_malloc {
+        None
+    } else if known.is_running {
+        bounds_at(memory, at, at + HEAP_SPAN)
+    } else {
+        heap_at(memory, at, region.end)
+    };
     if let Some(heap) = heap {
         return Some((PartKind::Heap(heap), heap.end));
     }
@@ -195,6 +203,24 @@ mod tests {
     use crate::memory::pages::tests::{region, Words};
     use crate::memory::pages::PRESENT;
     use ::std::{assert_eq, vec, vec::Vec};
+
+    #[test]
+    fn names_a_heap_that_has_grown_since_its_mapping_was_read() {
+        let base = HEAP_SPAN * 3;
+        let mut words = Words::default();
+        for (place, word) in [base + 0x30, 0, 0x12000, 0x12000].iter().enumerate() {
+            words.0.insert(base + 8 * place as u64, *word);
+        }
+        let regions = [region(base, base + 0x10000, 0)];
+        let states = vec![PRESENT; 16];
+        let memory = Memory::new(&regions, &states, &words);
+        for (is_running, is_heap) in [(true, true), (false, false)] {
+            let mut parts: Vec<RegionPart> = vec![];
+            lay_out(&memory, &ProcessFacts { is_running, ..ProcessFacts::default() }, |it| parts.push(it));
+            assert_eq!((parts.len(), parts[0].end), (1, base + 0x10000));
+            assert_eq!(matches!(parts[0].kind, PartKind::Heap(_)), is_heap);
+        }
+    }
 
     #[test]
     fn names_what_lies_in_one_mapping() {
