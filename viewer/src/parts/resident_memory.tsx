@@ -42,7 +42,7 @@ export function ResidentMemory() {
           title={(at) => `${seconds(spans[at]!.from)} to ${seconds(spans[at]!.to)}`}
         />
       )}
-      {last.classes.size > 0 && <p class="muted part">Slots of Ruby's heap at the end: {classesOf(first, last)}. profiler memory PID says who has the rest.</p>}
+      {last.classes.size > 0 && <p class="muted part">Slots of Ruby's heap at the end: {classesOf(first, last)}. profiler memory --owners PID shows who has the memory of malloc.</p>}
     </section>
   );
 }

@@ -12,6 +12,8 @@ use crate::text::units::{bytes, count, signed_bytes};
 
 /// The rows of each table that are listed.
 const ROWS: usize = 20;
+/// The smallest growth of a class, in bytes, that is worth a sentence.
+const MIN_GROWTH: i64 = 1 << 20;
 
 /// The change of one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -102,8 +104,28 @@ impl LedgerDiff {
         self.notes.iter().for_each(|it| text.push_str(&format!("Note: {it}\n")));
         write_changes(&mut text, "resident memory", &self.kinds, |name| kind_words(name).to_owned());
         write_changes(&mut text, "owner", &self.owners, |name| clean(name).into_owned());
+        if let Some(class) = self.grown_class() {
+            let _ = writeln!(
+                text,
+                "\nOf all classes, {0} grew most. profiler memory --why {0} PID shows what keeps its objects, and --why '*' which objects \
+                 retain most.",
+                class.name
+            );
+        }
         text
     }
+
+    /// Returns the class that grew most, if it is a good part of the growth.
+    fn grown_class(&self) -> Option<&RowChange> {
+        let grown = self.owners.iter().filter(|it| is_class(&it.name)).max_by_key(|it| it.growth())?;
+        let part = (self.rss_after as i64 - self.rss_before as i64) / 5;
+        (grown.growth() >= part.max(MIN_GROWTH)).then_some(grown)
+    }
+}
+
+/// Returns whether an owner is a class that has a name.
+fn is_class(owner: &str) -> bool {
+    owner.starts_with(char::is_uppercase) && owner.chars().all(|it| it.is_alphanumeric() || "_:".contains(it))
 }
 
 pub(super) fn changes(before: Vec<(String, u64, u64)>, after: Vec<(String, u64, u64)>) -> Vec<RowChange> {
@@ -179,5 +201,28 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("code of a JIT"), "{text}");
+        assert!(!text.contains("--why"), "{text}");
+    }
+
+    #[test]
+    fn names_the_class_that_grew_and_how_to_go_on() {
+        let with_owners = |rss, owners: &[(&str, u64)]| {
+            let mut ledger = with_kinds(&[("main_arena", rss, 1)]);
+            let rows =
+                owners.iter().map(|it| OwnerRow { name: it.0.into(), bytes: it.1, ..OwnerRow::default() });
+            ledger.snapshot = Some(Snapshot { owners: rows.collect(), ..Snapshot::default() });
+            ledger
+        };
+        let before = with_owners(20 << 20, &[("Shop::Order", 1 << 20)]);
+        let grown = [("data of libz.so", 30 << 20), ("#<Class:0x1>", 30 << 20), ("Shop::Order", 9 << 20)];
+        let text = LedgerDiff::new(&before, &with_owners(50 << 20, &grown)).text();
+        assert!(
+            text.contains("Shop::Order grew most. profiler memory --why Shop::Order PID shows"),
+            "{text}"
+        );
+        for (rss, bytes) in [(90 << 20, 9 << 20), (21 << 20, 3 << 19), (50 << 20, 0)] {
+            let text = LedgerDiff::new(&before, &with_owners(rss, &[("Shop::Order", bytes)])).text();
+            assert!(!text.contains("--why"), "{text}");
+        }
     }
 }

@@ -82,7 +82,7 @@ fn leak(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
 /// The free ends of the arenas of threads, which malloc keeps.
 fn tops(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
     let of_threads = snapshot.arenas.iter().filter(|it| !it.main);
-    let large = of_threads.clone().filter(|it| it.top >= 1 << 20).count();
+    let number = of_threads.clone().filter(|it| it.top > 0).count();
     let tops: u64 = of_threads.map(|it| it.top).sum();
     is_worth_reporting(tops, ledger).then(|| {
         finding(
@@ -91,7 +91,7 @@ fn tops(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
             format!(
                 "{} are free at the ends of {}, which malloc keeps and malloc_trim does not return",
                 bytes(tops),
-                counted(large.max(1) as u64, "arena")
+                counted(number as u64, "arena")
             ),
             "Set MALLOC_ARENA_MAX=2 in the environment of the process, or MALLOC_MMAP_THRESHOLD_=131072, which keeps large blocks out \
              of the arenas.",
@@ -101,13 +101,16 @@ fn tops(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
 
 /// Whole free pages inside of arenas.
 fn free_pages(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
+    let free = |main| snapshot.arenas.iter().filter(|it| it.main == main).map(|it| it.free).sum::<u64>();
+    let mut remedy = "malloc_trim(0), a function of libc that Fiddle can call, returns them to the system at once. Later work may need \
+                      them again."
+        .to_owned();
+    if free(false) > free(true) {
+        remedy.push_str(" Most are in arenas of threads: MALLOC_ARENA_MAX=2 in the environment of the process leaves fewer.");
+    }
     is_worth_reporting(snapshot.trimmable, ledger).then(|| {
-        finding(
-            "free_pages",
-            snapshot.trimmable,
-            format!("{} are whole pages in free blocks of malloc", bytes(snapshot.trimmable)),
-            "malloc_trim(0) returns them to the system at once. It is a function of libc, which Fiddle can call, now and then.",
-        )
+        let text = format!("{} are whole pages in free blocks of malloc", bytes(snapshot.trimmable));
+        finding("free_pages", snapshot.trimmable, text, remedy)
     })
 }
 

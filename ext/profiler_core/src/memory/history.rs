@@ -196,8 +196,7 @@ impl History {
         let mut title = "owners";
         if names.is_empty() {
             title = "slots of Ruby's heap";
-            let class = |it: &ClassRow| format!("{} {}", clean(&it.name), bytes(it.bytes));
-            names = last.classes.iter().take(LINES).map(class).collect();
+            names = class_changes(first, last);
         }
         if !names.is_empty() {
             lines.push(format!("{title}: {}", names.join(", ")));
@@ -205,12 +204,29 @@ impl History {
         for finding in ledger.iter().flat_map(|it| &it.findings).take(2) {
             lines.push(format!("{}. {}", finding.text, finding.remedy));
         }
+        if ledger.is_none() {
+            lines.push(
+                "profiler memory --owners PID shows who has the memory of malloc while the process runs"
+                    .into(),
+            );
+        }
         lines
     }
 }
 
 fn growth(after: u64, before: u64) -> i64 {
     (after as i64).saturating_sub(before as i64)
+}
+
+/// Returns the classes with the most slots at the end, with what they grew if they were among those at the start.
+fn class_changes(first: &MemoryRow, last: &MemoryRow) -> Vec<String> {
+    let text = |class: &ClassRow| {
+        let before = first.classes.iter().find(|it| it.name == class.name);
+        let grown = before.map(|it| growth(class.bytes, it.bytes)).filter(|it| *it != 0);
+        let grown = grown.map_or_else(String::new, |it| format!(" ({})", signed_bytes(it)));
+        format!("{} {}{grown}", clean(&class.name), bytes(class.bytes))
+    };
+    last.classes.iter().take(LINES).map(text).collect()
 }
 
 fn kind_changes(first: &MemoryRow, last: &MemoryRow) -> Vec<RowChange> {
@@ -253,13 +269,15 @@ mod tests {
     fn says_what_grew_and_who_has_it() {
         let class = |name: &str, bytes| ClassRow { name: name.into(), objects: bytes / 40, bytes };
         let mut rows = vec![row(0, 9, 10 << 20), row(60_000_000_000, 9, 30 << 20), row(7, 8, 1)];
+        rows[0].classes = vec![class("Order", 1 << 20)];
         rows[1].classes = vec![class("Order", 8 << 20), class("New", 80)];
         assert_eq!(
             History::new(rows.clone(), Vec::new()).summary(),
             [
                 "RSS 30.0 MiB of process 9, the largest of 2, +20.0 MiB in 60.0 s",
                 "   +20.0 MiB     30.0 MiB  malloc: main arena",
-                "slots of Ruby's heap: Order 8.00 MiB, New 80 B"
+                "slots of Ruby's heap: Order 8.00 MiB (+7.00 MiB), New 80 B",
+                "profiler memory --owners PID shows who has the memory of malloc while the process runs"
             ]
         );
         let owner = OwnerRow { name: "Order".into(), bytes: 9 << 20, ..OwnerRow::default() };
