@@ -9,9 +9,9 @@ use crate::sys::own_memory::OwnFile;
 use crate::vm;
 
 /// The time that a full collection takes for each slot that is in use, ns.
-const GC_NS_OF_SLOT: u64 = 60;
+const GC_NS_OF_SLOT: u64 = 90;
 /// The time that the fork takes for each MiB of resident memory, ns.
-const FORK_NS_OF_MIB: u64 = 50_000;
+const FORK_NS_OF_MIB: u64 = 130_000;
 /// The time that lists of pages and mappings take besides, ns.
 const LISTS_NS: u64 = 3_000_000;
 
