@@ -202,6 +202,7 @@ mod tests {
     use super::*;
     use crate::memory::pages::tests::{region, Words};
     use crate::memory::pages::PRESENT;
+    use ::core::matches; // not in the prelude of Rust 1.85
     use ::std::{assert_eq, vec, vec::Vec};
 
     #[test]
