@@ -89,6 +89,16 @@ RSpec.describe "Why objects are alive" do
     TEXT
   end
 
+  it "opens no file of ARGV to find the name of a global variable" do
+    found = run_json(<<~'RUBY')
+      class Wanted < Regexp; end
+      ARGV.replace(["no such file", "other"])
+      $; = Wanted.new("a separator") # has no name that people define, so all variables are looked at
+      print_json([Profiler.memory(why: "Wanted").why[:holders].first[:root], ARGV])
+    RUBY
+    expect(found).to eq(["global variable", ["no such file", "other"]])
+  end
+
   it "are found while other threads make, drop and move objects" do
     counts = run_json(<<~'RUBY', ruby_options: leaky, timeout: 300)
       require "leaky"

@@ -15,8 +15,8 @@ module Profiler
       WITH_MEMBERS = [Struct, (::Data if defined?(::Data) && ::Data.respond_to?(:define))].compact.freeze # Data is new in 3.2
       # The largest number of bytes of a String that are shown.
       MAX_BYTES = 40
-      # Global variables that people define. Others have hooks or warn.
-      GLOBAL = /\A\$[a-z_]\w+\z/i
+      # Global variables that people define. Others have hooks or warn, and $FILENAME opens the next file of ARGV.
+      GLOBAL = /\A\$(?!FILENAME\z)[a-z_]\w+\z/i
 
       class << self
         # Sets the names of a path's steps.
