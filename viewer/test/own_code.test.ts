@@ -266,12 +266,14 @@ describe("groups", () => {
   it("are the boxes of collapsed gems, with the same weights", async () => {
     const selection = { ...everything(page.model.profile), transforms: [{ kind: "gems" as const }] };
     const { model } = page;
-    const top = new Map(model.top(selection, "self").map((it) => [model.names.name(it.function), it.self]));
+    const rows = model.top(selection, "self");
+    const top = new Map(rows.map((it) => [model.names.name(it.function), it.self]));
     const gems = by(page.file, "gem", "--type", model.type(selection).name).filter((it) => it.value !== null && !it.value.startsWith("(") && it.weight > 0);
     assert.ok(gems.length > 5, `${gems.length} gems`);
     for (const { value, weight } of gems) assert.equal(top.get(`${value} (gem)`) ?? top.get(`${value} (Ruby)`), weight, value!);
     const all = report(page.file, "--type", model.type(selection).name).top.reduce((sum, it) => sum + it.self, 0);
-    assert.equal([...top.values()].reduce((one, other) => one + other), all);
+    // By row, as functions can have the same name.
+    assert.equal(rows.reduce((sum, it) => sum + it.self, 0), all);
   });
 });
 

@@ -26,7 +26,7 @@ test("processes add up while they live", () => {
 });
 
 test("damaged rows are refused or read as zero", () => {
-  assert.throws(() => checkedMemory("{}"), /rows of memory are no list/);
+  assert.throws(() => checkedMemory("{}"), /rows of memory are not a list/);
   assert.deepEqual(read([null, { kinds: null, classes: 7, rss: -4 }]).map((it) => it.rss), [0, 0]);
   assert.deepEqual(resident(read([row(1, 2, 3)])), { spans: [], sums: [] });
 });
