@@ -50,7 +50,8 @@ module Profiler
         raise ArgumentError, "why: #{AnyObject.text(why)} is not allowed (allowed: the name of a class, or \"*\")" unless String === why
         return [] if why == "*"
 
-        found = ObjectSpace.each_object(Class).select { |it| Edges::NAME.bind_call(it) == why }
+        # All are listed first: if Ruby code ran for each, another thread could compact the heap, and some would be missed.
+        found = ObjectSpace.each_object(Class).to_a.select { |it| Edges::NAME.bind_call(it) == why }
         raise ArgumentError, "why: no class is named #{why.inspect} (allowed: the name of a class that is loaded, or \"*\")" if found.empty?
 
         found
