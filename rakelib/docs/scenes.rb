@@ -69,6 +69,8 @@ module Docs
     },
     "docs/memory.md: Where the memory of a process is" => { programs: "store" },
     "docs/memory.md: Why objects are alive" => { programs: "store", before: SERVER },
+    "docs/memory.md: Which code allocates it, 3" => { programs: "lost" },
+    "docs/memory.md: Over time, 2" => { edit: { "ruby server.rb" => "timeout 2 ruby server.rb || true" } },
     "docs/memory.md: What to do" => { before: SERVER },
     "docs/options.md: The profile, 2" => { prelude: "./profiles" },
     "docs/fleet.md: Pull" => { prelude: "./web" },
