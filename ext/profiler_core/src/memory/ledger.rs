@@ -124,6 +124,8 @@ impl Ledger {
             Self { rss: smaps.rss, swapped: smaps.swap, address_space: smaps.size, ..Self::default() };
         ledger.add(FILES.0, ResidentSum { bytes: smaps.files.values().sum(), count: 0 });
         ledger.add(SHARED.0, ResidentSum { bytes: smaps.shared, count: 0 });
+        // The rest of the data of libraries is found with the regions that can be written.
+        ledger.add("library_data", ResidentSum { bytes: smaps.relocated, count: 0 });
         let written = |path: &str| smaps.written.get(path).copied().unwrap_or(0);
         let row = |(path, bytes): (&String, &u64)| FileRow {
             path: path.clone(),
@@ -136,7 +138,10 @@ impl Ledger {
     }
 
     fn add(&mut self, kind: &str, sum: ResidentSum) {
-        if sum.bytes > 0 {
+        if let Some(row) = self.kinds.iter_mut().find(|row| row.kind == kind) {
+            row.bytes += sum.bytes;
+            row.count += sum.count;
+        } else if sum.bytes > 0 {
             self.kinds.push(KindRow { kind: kind.to_owned(), bytes: sum.bytes, count: sum.count });
         }
     }

@@ -30,6 +30,8 @@ pub struct Smaps {
     pub files: BTreeMap<String, u64>,
     /// Resident bytes of written pages by file: the data of libraries.
     pub written: BTreeMap<String, u64>,
+    /// Resident bytes of written pages that can no longer be written, of all files: what the linker relocated.
+    pub relocated: u64,
     /// Resident bytes of shared memory and shared files.
     pub shared: u64,
     /// Resident bytes of all mappings.
@@ -45,17 +47,17 @@ impl Smaps {
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut all = Self::default();
-        let mut open: Option<(Backing, MappingSize)> = None;
+        let mut open: Option<(Backing, bool, MappingSize)> = None;
         for line in text.lines() {
             if let Some(mapping) = Mapping::parse(line.as_bytes()) {
                 all.close(open.take());
                 let path = String::from_utf8_lossy(mapping.path).into_owned();
                 let size =
                     MappingSize { start: mapping.start, end: mapping.end, path, ..MappingSize::default() };
-                open = Some((mapping.backing(), size));
+                open = Some((mapping.backing(), mapping.is_writable, size));
                 continue;
             }
-            let (Some((_, size)), Some((name, kilobytes))) = (&mut open, line.split_once(':')) else {
+            let (Some((_, _, size)), Some((name, kilobytes))) = (&mut open, line.split_once(':')) else {
                 continue;
             };
             let bytes = || kilobytes.trim().trim_end_matches(" kB").parse().unwrap_or(0_u64) * 1_024;
@@ -81,14 +83,15 @@ impl Smaps {
         Some(MappingSize { rss, anonymous, swap, ..MappingSize::default() })
     }
 
-    fn close(&mut self, mapping: Option<(Backing, MappingSize)>) {
-        let Some((backing, size)) = mapping else { return };
+    fn close(&mut self, mapping: Option<(Backing, bool, MappingSize)>) {
+        let Some((backing, is_writable, size)) = mapping else { return };
         self.rss += size.rss;
         self.swap += size.swap;
         self.size += size.end - size.start;
         match backing {
             Backing::Shared => self.shared += size.rss,
             Backing::File | Backing::Kernel => {
+                self.relocated += if is_writable { 0 } else { size.anonymous };
                 *self.written.entry(size.path.clone()).or_default() += size.anonymous;
                 *self.files.entry(size.path).or_default() += size.rss.saturating_sub(size.anonymous);
             }
@@ -116,6 +119,9 @@ Anonymous:             4 kB
 6000-7000 r-xp 00002000 fe:00 7    /lib/a.so
 Rss:                   4 kB
 Anonymous:             0 kB
+7000-8000 r--p 00003000 fe:00 7    /lib/a.so
+Rss:                   4 kB
+Anonymous:             4 kB
 8000-9000 rw-s 00000000 00:05 8    /dev/zero (deleted)
 Rss:                   4 kB
 Anonymous:             0 kB
@@ -123,10 +129,11 @@ Anonymous:             0 kB
         let smaps = Smaps::parse(text);
         assert_eq!(
             (smaps.rss, smaps.swap, smaps.size, smaps.shared),
-            (24 * 1_024, 4_096, 0x2000 + 0x2000 + 0x1000 + 0x1000, 4_096)
+            (28 * 1_024, 4_096, 0x2000 + 0x2000 + 0x1000 + 0x1000 + 0x1000, 4_096)
         );
+        assert_eq!(smaps.relocated, 4_096);
         assert_eq!(smaps.files, BTreeMap::from([("/lib/a.so".to_owned(), 8_192)]));
-        assert_eq!(smaps.written, BTreeMap::from([("/lib/a.so".to_owned(), 4_096)]));
+        assert_eq!(smaps.written, BTreeMap::from([("/lib/a.so".to_owned(), 8_192)]));
         let anonymous: Vec<_> = smaps.anonymous.iter().map(|it| (&*it.path, it.rss, it.swap)).collect();
         assert_eq!(anonymous, [("[heap]", 8_192, 4_096)]);
     }
