@@ -9,7 +9,7 @@ module Profiler
     # @param owners [Boolean] find the owners of malloc's memory
     # @param force [Boolean] copy the process even if it has more than 4 GiB, or is near the memory limit of its cgroup
     # @param why [String, nil] also find owners, and say why the objects of this class are alive; "*" for those that retain most
-    # @param max_pause [Numeric, nil] seconds; refuse owners if the process would stand still for longer, as far as that can be foretold
+    # @param max_pause [Numeric, nil] seconds; refuse owners if the process would stand still for longer, by an estimate
     # @param every [Numeric, nil] keep a row of memory every so many seconds, 1 to 86,400, in place of all this
     # @return [Ledger, MemoryLog] the latter with +every+
     # @raise [ArgumentError] for a value that is not allowed

@@ -21,7 +21,7 @@ module Profiler
     EARLY = 0.1
     # The CPU time that a row took, times this, passes before the next one.
     PAUSES = 100
-    # The largest number of rows in sequence that are left out because nothing happened.
+    # The largest number of consecutive rows that are left out because nothing happened.
     MOST_SKIPPED = 10
     private_constant :MOST, :EARLY, :PAUSES, :MOST_SKIPPED
 
