@@ -12,7 +12,7 @@ RSpec.describe "profiler attach" do
   {
     "sleeps" => ["sleep", /sleep/],
     "runs" => ["loop { 100.times { |number| number.to_s } }", /loop|times|to_s/],
-    "waits for IO" => ["IO.select([IO.pipe.first])", /select/],
+    "waits for IO" => ["PIPE = IO.pipe; IO.select([PIPE.first])", /select/],
     "waits for a queue" => ["Thread.new { sleep }; Queue.new.pop", /pop/],
     "matches for ever" => ["/\\A(\\w+-?)+\\1?\\z/.match?(\"#{"a" * 44}!\")", /match/],
     "runs beside a thread that reads" => ["require 'socket'; one, OTHER = UNIXSocket.pair; one.fcntl(4, 0); Thread.new { one.sysread(1) }; " \

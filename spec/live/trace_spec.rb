@@ -167,7 +167,7 @@ RSpec.describe "profiler trace" do
 
   it "says what is wrong" do
     live("#{order} ready; wait_for_end") do |pid|
-      { ["--args", "Array#each"] => /is a C function: its calls can be counted but not logged/, ["Nope#x"] => /there is no Nope here/, [] => /expected one PID and one METHOD, got 1: /,
+      { ["--args", "String#upcase"] => /is a C function: its calls can be counted but not logged/, ["Nope#x"] => /there is no Nope here/, [] => /expected one PID and one METHOD, got 1: /,
         ["--out", "x.callgrind", "Order#save"] => /--out x.callgrind needs --calls/, ["--out", "/nowhere/x.json", "Order#save"] => %r{cannot write /nowhere/x.json},
         ["--for", "x", "Order#save"] => /"x" is not a number of seconds/, ["--limit", "0", "Order#save"] => /"0" is not a number of calls/,
         ["--max-overhead", "7", "Order#save"] => /7.0 is not a share of a core/ }.each do |arguments, message|
