@@ -21,7 +21,7 @@ module Profiler
     # The seconds for which a process is asked.
     PATIENCE = 10.0
     # The Rubies with which it was tested.
-    RUBIES = %w[3.1 3.3 3.4].freeze
+    RUBIES = %w[3.1 3.3 3.4 4.0].freeze
 
     class << self
       # @param pid [Integer]
