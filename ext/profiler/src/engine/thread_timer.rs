@@ -12,7 +12,7 @@
 //! both the requested and the actual interval. Overrun (`si_overrun`) is a figure, not a weight.
 
 use ::core::prelude::rust_2021::*;
-use ::core::sync::atomic::Ordering;
+use ::core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::engine::NoTick;
 use crate::shared::CAPTURE;
@@ -67,14 +67,18 @@ pub(crate) fn owner_of_empty() -> Result<&'static ThreadState, NoTick> {
     threads::current_native().filter(|state| aimed && is_profiled(state)).ok_or(NoTick::Foreign)
 }
 
-/// Checks that the kernel creates such a timer for the calling thread. The timer is never armed, and is
-/// deleted immediately.
+/// Checks that the kernel creates such timers. The one that it is asked for is never armed, and is deleted
+/// immediately. Once the kernel has created one, it is not asked again.
 ///
 /// # Errors
 /// Same as for [`arm`].
 pub(crate) fn probe() -> Result<(), i32> {
-    let timer = posix_timer::create(native_thread::native_id(), 0)?;
-    posix_timer::delete(Some(timer));
+    static WORKS: AtomicBool = AtomicBool::new(false);
+    if !WORKS.load(Ordering::Relaxed) {
+        let timer = posix_timer::create(native_thread::native_id(), 0)?;
+        posix_timer::delete(Some(timer));
+        WORKS.store(true, Ordering::Relaxed);
+    }
     Ok(())
 }
 

@@ -339,7 +339,10 @@ fn engine(
 
 /// Returns the engine, or another one if a sandbox refuses the signals of the ticker.
 fn with_signals(ruby: &Ruby, engine: Engine, requested: bool, measures: Measures) -> Result<Engine, Error> {
-    let Some(errno) = TimerInfo::refused().filter(|_| engine == Engine::Ticker) else { return Ok(engine) };
+    if engine != Engine::Ticker {
+        return Ok(engine);
+    }
+    let Some(errno) = TimerInfo::refused() else { return Ok(engine) };
     let why = format!("the system refuses signals to threads ({})", std::io::Error::from_raw_os_error(errno));
     if requested {
         let pieces = &Piece::none_of(format!(" cannot be used here: {why}"), &["thread_timer"], false);
