@@ -53,6 +53,19 @@ RSpec.describe "Profiler::Ledger" do
     expect(diff[:rss_after] - diff[:rss_before]).to be > 6_000_000
   end
 
+  it "first names the class that has most of the memory, or the object that retains it" do
+    class_of, retained, path = run_json(<<~'RUBY').values_at(:class_of, :retained, :path)
+      class Letter; def initialize = @text = "l" * 4_000; end
+      module Sent; LETTERS = {}; end
+      20_000.times { |number| Sent::LETTERS[number] = Letter.new }
+      why = Profiler.memory(why: "*")
+      print_json(class_of: Profiler.memory(owners: true).findings.first, retained: why.findings.first, path: why.to_s)
+    RUBY
+    expect(class_of).to include(kind: "class", bytes: be > 80_000_000, text: /MiB belong to [\d,]+ objects of class String/, remedy: /--why String PID/)
+    expect(retained).to include(kind: "retained", bytes: be_within(5_000_000).of(83_000_000), text: /MiB would be free without one object of class Hash\z/)
+    expect(path).to match(/> ::LETTERS  Hash$/)
+  end
+
   it "is refused as a file whose numbers are too large, or that is not text" do
     expect(run_json(<<~'RUBY')).to match([/\Anot a ledger of profiler memory --json: its numbers are too large\z/] * 2 + [/: it is not text in UTF-8\z/, /\Anot a ledger .{1,300}\z/])
       ledger = JSON.parse(Profiler.memory.to_json)

@@ -81,7 +81,6 @@ pub(crate) fn ledger_with_owners(
     if ledger.swapped > 0 {
         ledger.notes.push("memory in swap is not among the rows".into());
     }
-    ledger.finish();
     let objects = match (found.why(), wanted) {
         (Some(why), Some(wanted)) => {
             ledger.add_why(wanted.name.clone(), why, found.report(), |class| found.class_name(class));
@@ -89,6 +88,7 @@ pub(crate) fn ledger_with_owners(
         }
         _ => None,
     };
+    ledger.finish();
     Ok((ledger, objects))
 }
 

@@ -1,7 +1,10 @@
 //! Findings about a ledger, each with a remedy.
 
+use super::holders::StepRow;
 use super::ledger::{Ledger, Snapshot};
-use super::rows::LedgerFinding;
+use super::rows::{LedgerFinding, OwnerRow};
+use super::slots::INTERNAL;
+use crate::text::clean;
 use crate::text::units::{bytes, count, counted, percent};
 
 /// The smallest amount that is worth a finding, in bytes and as a share of the resident memory.
@@ -9,6 +12,8 @@ const MIN_BYTES: u64 = 4 << 20;
 const MIN_SHARE: f64 = 0.05;
 /// The smallest amount of memory without a reference that is called a leak: the walk is wrong about less.
 const MIN_LEAK: u64 = 1 << 20;
+/// The share of the resident memory from which on the objects of one class are worth a finding.
+const MIN_CLASS_SHARE: f64 = 0.25;
 
 impl Ledger {
     /// Finishes the ledger: sorts its rows, and finds what stands out.
@@ -26,6 +31,7 @@ fn all(ledger: &Ledger) -> Vec<LedgerFinding> {
         all.extend(tops(ledger, snapshot));
         all.extend(free_pages(ledger, snapshot));
         all.extend(fragments(ledger, snapshot));
+        all.extend(retained(ledger, snapshot).or_else(|| class(ledger, snapshot)));
     }
     all.extend(jemalloc(ledger));
     all.extend(empty_pages(ledger));
@@ -127,6 +133,47 @@ fn fragments(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
     })
 }
 
+/// The object that retains most of what was asked for: a cache, or a list that only grows.
+fn retained(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
+    let paths = snapshot.why.iter().flat_map(|why| &why.holders).map(|holder| &holder.path);
+    let step = paths.filter_map(|path| holder(path)).max_by_key(|step| step.retained)?;
+    is_worth_reporting(step.retained, ledger).then(|| {
+        finding(
+            "retained",
+            step.retained,
+            format!("{} would be free without one object of class {}", bytes(step.retained), clean(&step.class)),
+            "The list of what is alive, below, shows how it is reached. Limit its size if it is a cache, or drop what it no longer \
+             needs.",
+        )
+    })
+}
+
+/// Returns the object of a path that holds the rest of it together: the last one that retains nearly as much as any.
+fn holder(path: &[StepRow]) -> Option<&StepRow> {
+    let dominators = || path.iter().filter(|step| step.is_dominator);
+    let most = dominators().map(|step| step.retained).max()?;
+    dominators().rfind(|step| step.retained as f64 >= most as f64 * 0.9)
+}
+
+/// The class that has the most memory, if that is a large part of all.
+fn class(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
+    let is_class = |owner: &&OwnerRow| owner.objects > 0 && !owner.name.starts_with(INTERNAL);
+    let owner = snapshot.owners.iter().filter(is_class).max_by_key(|owner| owner.bytes)?;
+    let is_large = owner.bytes as f64 >= ledger.rss as f64 * MIN_CLASS_SHARE;
+    (is_large && is_worth_reporting(owner.bytes, ledger)).then(|| {
+        let (name, objects) = (clean(&owner.name), counted(owner.objects, "object"));
+        finding(
+            "class",
+            owner.bytes,
+            format!("{} belong to {objects} of class {name}, with their memory of malloc", bytes(owner.bytes)),
+            format!(
+                "profiler memory --why {name} PID shows what keeps them alive, and profiler record --pid PID --mode heap where they \
+                 are allocated."
+            ),
+        )
+    })
+}
+
 /// Free memory of jemalloc: whole pages, and the rest of pages that also have blocks in use.
 fn jemalloc(ledger: &Ledger) -> Vec<LedgerFinding> {
     let Some(count) = &ledger.jemalloc else { return Vec::new() };
@@ -201,6 +248,7 @@ fn file_name(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::holders::{HolderRow, Why};
     use crate::memory::ledger::tests::with_kinds;
     use crate::memory::rows::{ArenaRow, HintRow, SizeRow};
 
@@ -232,6 +280,42 @@ mod tests {
         assert!(found[1].text.contains("10,000 of 4.89 KiB"), "{}", found[1].text);
         assert!(found[1].remedy.contains("libleak.so: 90.0%"), "{}", found[1].remedy);
         assert!(found[2].text.starts_with("40.0 MiB are free at the ends of 2 arenas"), "{}", found[2].text);
+    }
+
+    #[test]
+    fn names_the_class_with_most_or_the_object_that_retains_it() {
+        let mut ledger = with_kinds(&[("of_objects", 100 * MIB, 9)]);
+        let owner = |name: &str, bytes, objects| OwnerRow {
+            name: name.into(),
+            bytes,
+            objects,
+            ..OwnerRow::default()
+        };
+        let code = format!("{INTERNAL}iseq (code)");
+        let owners =
+            vec![owner(&code, 40 * MIB, 5), owner("libz.so", 30 * MIB, 0), owner("Mail", 26 * MIB, 7)];
+        ledger.snapshot = Some(Snapshot { owners, ..Snapshot::default() });
+        let found = all(&ledger);
+        assert_eq!(found[0].text, "26.0 MiB belong to 7 objects of class Mail, with their memory of malloc");
+        assert!(found[0].remedy.contains("--why Mail PID"), "{}", found[0].remedy);
+
+        let step = |class: &str, retained, is_dominator| StepRow {
+            class: class.into(),
+            retained,
+            is_dominator,
+            ..StepRow::default()
+        };
+        let path = vec![
+            step("Object", 90 * MIB, false),
+            step("Store", 21 * MIB, true),
+            step("Hash", 20 * MIB, true),
+            step("Mail", MIB, true),
+        ];
+        let why = Why { holders: vec![HolderRow { path, ..HolderRow::default() }], ..Why::default() };
+        ledger.snapshot.as_mut().unwrap().why = Some(why);
+        let found = all(&ledger);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].text, "20.0 MiB would be free without one object of class Hash");
     }
 
     #[test]
