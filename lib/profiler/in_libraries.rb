@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Profiler
-  # Hooks into libraries to label their work while a session runs: tasks of Rake, examples of RSpec and Minitest, and requests to
-  # Rails, Sinatra, Grape and Hanami; the statements of Sequel become markers. What an app configures itself is in rails and sidekiq.
+  # Hooks into libraries to label their work while a session runs: tasks of Rake, examples of RSpec and Minitest, jobs of Sidekiq, and
+  # requests to Rails, Sinatra, Grape and Hanami; the statements of Sequel become markers. What an app configures itself is in rails and sidekiq.
   #
   # Each library is hooked once per process, through one of its public methods or hooks. If a library does not have the expected
   # interface, it is not hooked, and one line on stderr says so.
@@ -11,13 +11,13 @@ module Profiler
   module InLibraries
     # The constants that exist once a library is loaded, and the modules with the hooks.
     APPS = { "Rake::Task" => :Rake, "Rails::Application" => :Rails, "Sinatra::Base" => :Sinatra, "Grape::Endpoint" => :Grape, "Hanami::Action" => :Hanami,
-             "Sequel::Database" => :Sequel }.freeze
+             "Sequel::Database" => :Sequel, "Sidekiq::Middleware::Chain" => :Sidekiq }.freeze
     TESTS = { "RSpec::Core::Configuration" => :RSpec, "Minitest::Test" => :Minitest }.freeze
     private_constant :APPS, :TESTS
 
     %i[Grape Hanami Routed Sinatra].each { |name| autoload name, "#{__dir__}/in_libraries/requests" }
     %i[Minitest RSpec].each { |name| autoload name, "#{__dir__}/in_libraries/tests" }
-    %i[Rails Rake Sequel].each { |name| autoload name, "#{__dir__}/in_libraries/#{name.downcase}" }
+    %i[Rails Rake Sequel Sidekiq].each { |name| autoload name, "#{__dir__}/in_libraries/#{name.downcase}" }
 
     # Returned by a hook if its library is only partly loaded.
     LATER = :later

@@ -7,6 +7,7 @@ if defined?(Profiler::HOME) && Profiler::HOME != File.expand_path("..", __dir__)
 end
 
 require_relative "../profiler"
+require_relative "in_libraries/sidekiq"
 require_relative "recording/policy"
 
 module Profiler
@@ -58,11 +59,11 @@ module Profiler
 
     # Runs a job. Sidekiq calls this for each one.
     def call(_worker, job, queue, &work)
-      labels = { job: name_of(job), queue: queue.to_s }
+      labels = InLibraries::Sidekiq.labels(job, queue)
       policy = self.class.policy
       policy.guarded do |recordings|
         recording = policy.quietly { begin_one(policy, job, recordings) }
-        Requests.label(labels, counted: !counted_inside?(job)) do
+        Requests.label(labels, counted: !InLibraries::Sidekiq.counted_inside?(job)) do
           next yield unless recording
 
           begin
@@ -89,16 +90,6 @@ module Profiler
     def permitted?(job)
       permit = self.class.permit
       permit.equal?(nil) || Callback.call(self.class.refusals) { permit.call(job) }
-    end
-
-    # Returns whether Active Job counts the job.
-    def counted_inside?(job)
-      job["wrapped"] && defined?(InRails::Jobs)
-    end
-
-    # Returns the name of a job's class. Jobs of Active Job are in a wrapper.
-    def name_of(job)
-      (job["wrapped"] || job["class"]).to_s
     end
   end
 end

@@ -166,6 +166,30 @@ RSpec.describe "The labels of libraries" do
     expect(found).to eq [[["Books::Show", 1]], [200, {}, ["x"]]]
   end
 
+  it "name the jobs of Sidekiq, and count them once beside the middleware" do
+    need_library "sidekiq"
+    found = run_json(<<~'RUBY', err: match(//))
+      require "sidekiq"
+      require "sidekiq/testing"
+      class ImportJob
+        include Sidekiq::Worker
+        sidekiq_options queue: "slow"
+        def perform(milliseconds) = Object.new.send(:burn, milliseconds)
+      end
+      Sidekiq::Testing.inline!
+      def jobs(profile) = %w[job queue].map { |label| profile.by(label, limit: 0).map { |row| row.values_at(:value, :count) } - [["(none)", nil], ["(none)", 0]] }
+      idle = ImportJob.perform_async(1)
+      alone = Profiler.run { 2.times { ImportJob.perform_async(20) } }
+      failed = nil
+      Profiler.run { failed = ImportJob.perform_async("no number") rescue $!.class.name }
+      require "profiler/sidekiq"
+      Sidekiq::Testing.server_middleware { |chain| chain.add Profiler::Sidekiq }
+      beside = Profiler.run { 3.times { ImportJob.perform_async(20) } }
+      print_json([idle.class.name, failed, jobs(alone), jobs(beside)])
+    RUBY
+    expect(found).to eq ["String", "TypeError", [[["ImportJob", 2]], [["slow", 2]]], [[["ImportJob", 3]], [["slow", 3]]]]
+  end
+
   it "do not touch libraries that are not loaded, not ready, or of another shape" do
     found = run_json(<<~'RUBY', err: match(/\A\[profiler\] could not hook into Rake, so its work has no labels: NoMethodError: .*\n\z/))
       module Rake
