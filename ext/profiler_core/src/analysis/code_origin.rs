@@ -81,16 +81,26 @@ impl Origin {
     }
 }
 
-/// The file of the profiler that redefines methods of Ruby, so that its functions have their names.
-const REDEFINING: &str = "/lib/profiler/process/interop.rb";
+/// The files of the profiler that redefine methods of Ruby and of libraries, so that its functions have their
+/// names.
+const REDEFINING: [&str; 2] = ["/lib/profiler/process/interop.rb", "/lib/profiler/in_libraries/wrapping.rb"];
 /// Files of the profiler that are loaded while a session runs. Functions that load code have no name of their
 /// own, and an app may have a directory `lib/profiler/`, too.
-const LOADED: [&str; 26] = [
-    "/lib/profiler/autoload.rb",
+const LOADED: [&str; 46] = [
     "/lib/profiler/autoload/claim.rb",
     "/lib/profiler/autoload/recorded_memory.rb",
     "/lib/profiler/autoload/recording.rb",
     "/lib/profiler/autoload/settings.rb",
+    "/lib/profiler/in_libraries/rails.rb",
+    "/lib/profiler/in_libraries/rake.rb",
+    "/lib/profiler/in_libraries/requests.rb",
+    "/lib/profiler/in_libraries/sequel.rb",
+    "/lib/profiler/in_libraries/sidekiq.rb",
+    "/lib/profiler/in_libraries/sql.rb",
+    "/lib/profiler/in_libraries/sql/names.rb",
+    "/lib/profiler/in_libraries/sql/scanner.rb",
+    "/lib/profiler/in_libraries/tests.rb",
+    "/lib/profiler/in_libraries/wrapping.rb",
     "/lib/profiler/middleware/body.rb",
     "/lib/profiler/middleware/headers.rb",
     "/lib/profiler/middleware/hijack.rb",
@@ -111,7 +121,18 @@ const LOADED: [&str; 26] = [
     "/lib/profiler/process/signal_name.rb",
     "/lib/profiler/process/unix_address.rb",
     "/lib/profiler/process/user.rb",
+    "/lib/profiler/recording/deadlines.rb",
+    "/lib/profiler/recording/examples.rb",
+    "/lib/profiler/recording/limits.rb",
+    "/lib/profiler/recording/policy.rb",
+    "/lib/profiler/recording/rate_limit.rb",
+    "/lib/profiler/recording/session_per_request.rb",
+    "/lib/profiler/recording/slice_per_request.rb",
+    "/lib/profiler/autoload.rb",
     "/lib/profiler/background_thread.rb",
+    "/lib/profiler/in_libraries.rb",
+    "/lib/profiler/middleware.rb",
+    "/lib/profiler/recording.rb",
 ];
 
 /// Returns whether the function belongs to the profiler, which can be in the load path without being
@@ -121,7 +142,7 @@ pub(super) fn is_profiler_code(function: &Function) -> bool {
     // A path may be relative to the directory of the app.
     let is_in = |it: &str| path.contains(it) || path.starts_with(it.trim_start_matches('/'));
     let is_file = |it: &str| path.ends_with(it) || path == it.trim_start_matches('/');
-    if is_file(REDEFINING) {
+    if REDEFINING.into_iter().any(is_file) {
         return true;
     }
     let is_c = function.kind() == Language::Cfunc;
@@ -186,6 +207,10 @@ mod tests {
             ("IO.popen", "/src/profiler/lib/profiler/process/interop.rb"),
             ("Profiler::Session#stop", "lib/profiler/session.rb"),
             ("IO.popen", "lib/profiler/process/interop.rb"),
+            ("Sinatra::Base#call", "/src/profiler/lib/profiler/in_libraries/wrapping.rb"),
+            ("block in ActionController::Base#process_action", "lib/profiler/in_libraries/wrapping.rb"),
+            ("<class:Recording>", "/src/profiler/lib/profiler/recording/policy.rb"),
+            ("<top (required)>", "/src/profiler/lib/profiler/middleware.rb"),
             ("Profiler::Session#stop", "gem:profiler/lib/profiler/session.rb"),
         ] {
             assert_eq!(origin(name, path), Origin::Gem, "{name} {path}");
@@ -217,7 +242,7 @@ mod tests {
         }
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lib/profiler");
         let mut found = Vec::new();
-        for directory in ["autoload", "process", "middleware"] {
+        for directory in ["autoload", "process", "middleware", "in_libraries", "recording"] {
             list(&root.join(directory), &mut found);
         }
         found.retain(|file| !LOADED.contains(&file.as_str()));
