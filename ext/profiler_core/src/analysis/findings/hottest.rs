@@ -164,11 +164,13 @@ fn holder(sums: &BTreeMap<FunctionId, (At, Callers)>, ran: u64) -> Option<Functi
 }
 
 /// Returns whether the frame's function called a block of a function further out, as a method `each` does:
-/// the time in the block is that function's.
+/// the time in the block is that function's. Its outermost call counts: one further in can be a recursion.
 fn runs_block_of_caller(profile: &Profile, sites: &Sites<'_>, stack: StackId, frame: Frame) -> bool {
-    let called = below(profile, sites, stack, frame.function).filter(|it| it.function != frame.function);
-    let mut outside = profile.frames_of(stack).skip_while(|it| it.function != frame.function);
-    called.is_some_and(|called| outside.any(|it| it.function == called.function))
+    let frames: Vec<Frame> = profile.frames_of(stack).collect();
+    let Some(outermost) = frames.iter().rposition(|it| it.function == frame.function) else { return false };
+    let (inner, outside) = frames.split_at(outermost);
+    let called = inner.iter().rev().find(|it| sites.is_ruby(**it)).or(inner.last());
+    called.is_some_and(|called| outside.iter().skip(1).any(|it| it.function == called.function))
 }
 
 /// Returns the function in Ruby, or else in C, that the innermost frame of a function called.

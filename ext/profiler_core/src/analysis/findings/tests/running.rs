@@ -150,6 +150,23 @@ fn a_method_that_runs_a_block_does_not_hold_its_time() {
 }
 
 #[test]
+fn a_method_that_others_call_again_holds_all_of_its_time() {
+    let mut example = Example::lasting_ms(1_000);
+    let gem = "/g/gems/doc-1.0/lib/doc.rb";
+    let render = format!("<main> /usr/bin/doc:9; Page#render {gem}:3");
+    for method in 0..10 {
+        let once = format!("Section#new {gem}:8; Part{}#draw {gem}:20", method % 4);
+        let leaf = format!("Leaf#m{method} {gem}:40");
+        example.wall(MAIN, State::Running, 30, &format!("{render}; {once}; {leaf}"));
+        example.wall(MAIN, State::Running, 30, &format!("{render}; {once}; {once}; {leaf}"));
+        example.wall(MAIN, State::Running, 5, &format!("{render}; {leaf}"));
+        example.wall(MAIN, State::Running, 35, &format!("<main> /usr/bin/doc:9; Other#m{method} {gem}:30"));
+    }
+    let text = found(&example.profile())[0].1.clone();
+    assert!(text.starts_with("inside Section#new: 18.0% Part0#draw, 18.0% Part1#draw"), "{text}");
+}
+
+#[test]
 fn one_function_that_ran_is_always_named() {
     let mut example = Example::lasting_ms(1_000);
     for method in 0..25 {
