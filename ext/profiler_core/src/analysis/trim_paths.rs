@@ -22,6 +22,10 @@ pub(crate) fn path(of: &str, roots: &[String]) -> String {
     if let Some(site) = of.strip_prefix("(eval at ") {
         return format!("(eval at {}", path(site, roots));
     }
+    // Code of Ruby's core has no file, or one of RubyGems: "<internal:/usr/lib/ruby/.../kernel_require.rb>".
+    if let Some(file) = of.strip_prefix("<internal:") {
+        return format!("<internal:{}", path(file, &[]));
+    }
     let under = |root: &String| of.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/');
     let relative = || roots.iter().filter_map(under).min_by_key(|rest| rest.len());
     in_gem(of)
@@ -135,6 +139,10 @@ mod tests {
             ("(eval at /srv/app/job.rb:12)", "(eval at job.rb:12)"),
             ("<cfunc>", "<cfunc>"),
             ("<internal:kernel>", "<internal:kernel>"),
+            (
+                "<internal:/usr/lib/ruby/vendor_ruby/rubygems/core_ext/kernel_require.rb>",
+                "<internal:ruby:rubygems/core_ext/kernel_require.rb>",
+            ),
             ("", ""),
         ] {
             assert_eq!(path(long, &roots), short);
