@@ -7,11 +7,14 @@ import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 
 import type { Facts } from "../src/model/facts";
+import { Model } from "../src/model/model";
 import { Names } from "../src/model/names";
 import type { Marker, Profile } from "../src/model/profile";
 import { allStacks } from "../src/model/stacks";
 import { everything } from "../src/model/selection";
 import { chart } from "../src/model/time";
+import { AXIS, ChartPicture } from "../src/pictures/chart_picture";
+import { Sums } from "../src/state/sums";
 import { launch, Opened } from "./browser";
 import { kept, recorded } from "./page";
 
@@ -53,9 +56,10 @@ function profileOf(ticks: readonly (readonly [ms: number, endpoint: string])[], 
   };
 }
 
+const facts = { origins: ["app"], classes: "a", packages: { names: [], of: [-1] }, paths: {}, header: [], type: "cpu", findings: [], loading: [], idle: { rows: [], threads: 0 } } as unknown as Facts;
+
 /** The calls of the thread, in milliseconds. */
 function calls(profile: Profile, gapMs: number): [from: number, to: number][] {
-  const facts = { origins: ["app"], classes: "a", packages: { names: [], of: [-1] }, paths: {} } as unknown as Facts;
   const names = new Names(profile, facts);
   const rows = new Uint8Array(profile.rows.count).fill(1);
   const found = chart(profile, allStacks(profile, names), rows, 0, 0, { from: 0, to: profile.duration }, 1, gapMs * MS);
@@ -67,6 +71,14 @@ describe("a call in the flame chart", () => {
     assert.deepEqual(calls(profileOf([[1, "a"], [2, "a"], [5, "a"], [30, "a"]]), 4), [[0, 5], [29, 30]]);
   });
 
+  it("goes on over a time that is hardly wider than a pixel, however long that is", () => {
+    const profile = profileOf([[1, "a"], [2, "a"], [28, "a"], [90, "a"]]);
+    const sums = new Sums(new Model(profile, facts));
+    const found = (columns: number) => sums.calls(everything(profile), 0, { from: 0, to: profile.duration }, columns).map((it) => [it.from / MS, it.to / MS]);
+    assert.deepEqual(found(10), [[0, 28], [89, 90]]);
+    assert.deepEqual(found(100), [[0, 2], [27, 28], [89, 90]]);
+  });
+
   it("ends where the request changes", () => {
     assert.deepEqual(calls(profileOf([[1, "a"], [2, "a"], [3, "b"], [4, "b"]]), 4), [[0, 2], [2, 4]]);
   });
@@ -76,6 +88,20 @@ describe("a call in the flame chart", () => {
     const ticks = [[1, "a"], [2, "a"], [3, "a"], [4, "a"]] as const;
     assert.deepEqual(calls(profileOf(ticks, [marker(0, 2), marker(2, 4)]), 4), [[0, 2], [2, 4]]);
     assert.deepEqual(calls(profileOf(ticks, [marker(0, 2, -1)]), 4), [[0, 4]]);
+    assert.deepEqual(calls(profileOf(ticks, [marker(1, 2), marker(0, 3)]), 4), [[0, 3], [3, 4]], "not where one inside it begins or ends");
+  });
+});
+
+describe("markers above the calls", () => {
+  const marker = (name: string, from: number, to: number): Marker => ({ name, thread: 0, start: from * MS, duration: (to - from) * MS });
+
+  it("stand below those that they are inside of, so that each can be read", () => {
+    const markers = [marker("outer", 0, 90), marker("query", 10, 30), marker("row", 12, 20), marker("query", 40, 60), marker("next", 90, 100)];
+    const profile = profileOf([[1, "a"]], markers);
+    const names = new Names(profile, facts);
+    const picture = new ChartPicture([{ thread: 0, name: "main", calls: [], markers }], allStacks(profile, names), names, {} as never, null, { from: 0, to: 100 * MS }, 1_000);
+    const at = (ms: number, row: number) => picture.markerAt(ms * 10, AXIS + 20 + row * 16 + 4)?.name;
+    assert.deepEqual([15, 50, 95].map((ms) => [0, 1, 2].map((row) => at(ms, row))), [["outer", "query", "row"], ["outer", "query", undefined], ["next", undefined, undefined]]);
   });
 });
 

@@ -190,9 +190,18 @@ function requestsOf({ labelSets }: Profile): number[] {
   });
 }
 
-/** Returns a function that says whether a marker of the thread begins or ends from one instant on and before another. */
+/**
+ * Returns a function that says whether a marker of the thread begins or ends from one instant on and before another. A marker
+ * inside another, such as a query of a request, does not count.
+ */
 function turns({ markers }: Profile, thread: number): (from: number, to: number) => boolean {
-  const own = markers.filter((it) => it.thread === thread && it.duration > 0);
+  let end = -Infinity;
+  const all = markers.filter((it) => it.thread === thread && it.duration > 0).sort((one, other) => one.start - other.start || other.duration - one.duration);
+  const own = all.filter((it) => {
+    const isInside = it.start < end;
+    end = Math.max(end, it.start + it.duration);
+    return !isInside;
+  });
   const times = Float64Array.from(own.flatMap((it) => [it.start, it.start + it.duration])).sort();
   return (from, to) => times[firstFrom(times, from, 0)]! < to;
 }

@@ -15,7 +15,8 @@ import { mix, theme, type Theme } from "./theme";
 
 export const AXIS = 22; // px
 const HEAD = 20; // px, the height of a thread's name
-const MARKS = 16; // px, the height of its markers, if it has any
+const MARKS = 16; // px, the height of a row of its markers
+const MOST_MARKER_ROWS = 4;
 const ROOM = 8; // px, beneath a thread
 const PAD = 4; // px, before the text
 const TEXT_LEAST = 22; // px, the minimum width of a box with text
@@ -30,6 +31,8 @@ export interface Lane {
 
 interface PlacedLane extends Lane {
   readonly top: number;
+  /** The row of each marker. */
+  readonly markerRows: readonly number[];
   /** The top of the calls, px. */
   readonly callsTop: number;
   /** The calls by depth, in chronological order. */
@@ -68,8 +71,9 @@ export class ChartPicture implements Picture {
     this.lanes = lanes.map((lane) => {
       const rows: Call[][] = [];
       for (const call of lane.calls) (rows[call.depth] ??= []).push(call);
-      const callsTop = top + HEAD + (lane.markers.length > 0 ? MARKS : 0);
-      const placed = { ...lane, rows, top, callsTop };
+      const markerRows = rowsOf(lane.markers);
+      const callsTop = top + HEAD + MARKS * markerRows.reduce((most, row) => Math.max(most, row + 1), 0);
+      const placed = { ...lane, rows, top, markerRows, callsTop };
       top = callsTop + Math.max(1, rows.length) * BOX + ROOM;
       return placed;
     });
@@ -93,7 +97,8 @@ export class ChartPicture implements Picture {
   markerAt(x: number, y: number): Marker | null {
     const lane = this.lanes.findLast((it) => it.top <= y);
     if (!lane || y < lane.top + HEAD || y >= lane.callsTop) return null;
-    return lane.markers.findLast((it) => this.xOf(it.start) <= x && Math.max(this.xOf(it.start) + 3, this.xOf(it.start + it.duration)) >= x) ?? null;
+    const row = Math.floor((y - lane.top - HEAD) / MARKS);
+    return lane.markers.findLast((it, at) => lane.markerRows[at] === row && this.xOf(it.start) <= x && Math.max(this.xOf(it.start) + 3, this.xOf(it.start + it.duration)) >= x) ?? null;
   }
 
   /** Returns the call at a place; `null` if the picture does not have it. */
@@ -175,7 +180,7 @@ export class ChartPicture implements Picture {
       if (top > to - from || callsTop + lane.rows.length * BOX < 0) continue;
       surface.text(0, top + HEAD / 2, lane.name, colors.text);
       if (lane.rows.length === 0) surface.text(widthOf(lane.name) + 12, top + HEAD / 2, "nothing in this time", colors.muted);
-      for (const it of lane.markers) this.paintMarker(surface, colors, it, top + HEAD);
+      lane.markers.forEach((it, at) => this.paintMarker(surface, colors, it, top + HEAD + lane.markerRows[at]! * MARKS));
       lane.rows.forEach((row, depth) => {
         const y = callsTop + depth * BOX;
         if (y + BOX <= 0 || y >= to - from) return;
@@ -213,6 +218,21 @@ export class ChartPicture implements Picture {
   private xOf(time: number): number {
     return ((time - this.range.from) / (this.range.to - this.range.from)) * this.width;
   }
+}
+
+/** Returns the row of each marker: one that begins inside another is below it. */
+function rowsOf(markers: readonly Marker[]): number[] {
+  const rows = new Array<number>(markers.length).fill(0);
+  const ends: number[] = []; // by row
+  const order = [...markers.keys()].sort((one, other) => markers[one]!.start - markers[other]!.start || markers[other]!.duration - markers[one]!.duration);
+  for (const at of order) {
+    const { start, duration } = markers[at]!;
+    const free = ends.findIndex((end) => end <= start);
+    const row = Math.min(MOST_MARKER_ROWS - 1, free < 0 ? ends.length : free);
+    rows[at] = row;
+    ends[row] = Math.max(ends[row] ?? 0, start + duration);
+  }
+  return rows;
 }
 
 const length = (call: Call) => call.to - call.from;

@@ -12,6 +12,7 @@ import { Lanes } from "./lanes";
 
 const IDLE_SHARE = 0.95; // of its wall clock time, from which a thread is idle
 
+const JOINED = 3; // px; calls that are closer are drawn as one, or a chart of a long time would be of stripes
 const NEAR_MS = 20; // the longest such time
 const NEAR = 4; // ticks of a thread that had no CPU, between two samples of the same call
 
@@ -133,7 +134,7 @@ export class Sums {
     const { tree } = this.stacks(selection);
     const least = (range.to - range.from) / columns;
     const profile = this.lanes.part(thread, selection.type, range, this.model.only(selection));
-    return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least, Math.max(least, Math.min(NEAR_MS * 1e6, this.lanes.tick(thread, selection.type) * NEAR)));
+    return chart(profile, tree, this.model.rows(selection), selection.type, thread, range, least, Math.max(JOINED * least, Math.min(NEAR_MS * 1e6, this.lanes.tick(thread, selection.type) * NEAR)));
   }
 
   /** Returns the sample types that have any weight: before Ruby 3.3, those of the GVL have none. */

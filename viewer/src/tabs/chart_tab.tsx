@@ -144,7 +144,7 @@ function Chart() {
     <>
       <div class="bar">
         <LaneMenu lanes={lanes} />
-        <span class="muted grow">{rangeText(range)}</span>
+        <span class="muted grow nowrap">{rangeText(range)}</span>
         <div class="segments" role="group" aria-label="Zoom">
           <button title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoom(0.5, (range.from + range.to) / 2)}>+</button>
           <button title="Zoom out (-)" aria-label="Zoom out" onClick={() => zoom(2, (range.from + range.to) / 2)}>−</button>
