@@ -87,6 +87,25 @@ describe("a card", () => {
     }, queries.htmlPath);
   });
 
+  it("stays where it was clicked, so that a second click takes it back", async () => {
+    const queries = await recorded("queries.rb");
+    const finding = queries.facts.findings.find((it) => it.kind === "queries")!;
+    await open(async (opened) => {
+      const card = opened.tab.locator("button.finding", { hasText: finding.text });
+      const before = (await card.boundingBox())!;
+      await card.click();
+      await opened.settle();
+      assert.deepEqual((await opened.tab.locator(".sidebar h2").allTextContents()).slice(0, 2), ["What stands out in the whole profile", "Most in the selection"]);
+      assert.equal((await card.boundingBox())!.x, before.x);
+      await opened.tab.mouse.click(before.x + 40, before.y + 20);
+      await opened.settle();
+      assert.equal(await opened.tab.locator("button.finding[aria-pressed=true]").count(), 0);
+      const share = opened.tab.locator(".finding .share").first();
+      await share.evaluate((it) => (it.textContent = "100.0%"));
+      assert.ok(await share.evaluate((it) => it.scrollWidth <= it.clientWidth), "100.0% has no room");
+    }, queries.htmlPath);
+  });
+
   it("of a change has room for its number, at any width", async () => {
     const { htmlPath } = await versions();
     for (const viewport of [{ width: 1280, height: 800 }, { width: 390, height: 844 }]) {

@@ -6,7 +6,7 @@ import type { Finding } from "../model/facts";
 import { clean } from "../model/names";
 import { amount } from "../model/units";
 import { useApp } from "../state/context";
-import { isPart } from "../state/findings";
+import { isPart, isPressed } from "../state/findings";
 import { Breakable } from "../parts/breakable";
 import { brief, capital, typeWord } from "../words/words";
 import { ChangeCards } from "./change_cards";
@@ -27,10 +27,12 @@ export function Sidebar() {
   const named = findings.find((it) => it.share !== null)?.type ?? facts.type; // the sample type of the shares
   const type = model.profile.types.find((it) => it.name === named);
   const isOther = type !== undefined && type !== model.type(selection);
+  // Under the cards, if a click on one of them led here: what was clicked stays under the pointer.
+  const hottest = model.compares(selection) || !(isPart(selection) || isOther) ? null : findings.some((it) => isPressed(it, model, selection)) ? "below" : "above";
   return model.isTwoSided ? <ChangesSidebar /> : (
     <aside class="sidebar" aria-label="Findings" tabIndex={0}>
       <section class="stands-out">
-        {model.compares(selection) ? <ChangeCards of={{ ...selection, search: "" }} /> : (isPart(selection) || isOther) && <Hottest />}
+        {model.compares(selection) ? <ChangeCards of={{ ...selection, search: "" }} /> : hottest === "above" && <Hottest />}
         <h2>
           What stands out{isOther && ` in ${typeWord(type)}`}{isPart(selection) && `${isOther ? " of" : " in"} the whole profile`}
         </h2>
@@ -42,6 +44,7 @@ export function Sidebar() {
             <FindingCard key={it.text} finding={it} />
           ))}
         </ul>
+        {hottest === "below" && <Hottest />}
         <Notes notes={notes} />
       </section>
       <section class="taken">

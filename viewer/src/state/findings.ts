@@ -117,6 +117,12 @@ export function isPart({ range, threads, labels, within }: Selection): boolean {
   return range !== null || threads !== null || labels.size > 0 || within !== null;
 }
 
+/** Returns whether a click on the finding led to this selection, and no part of it was selected since. */
+export function isPressed(finding: Finding, model: Model, selection: Selection): boolean {
+  const of = finding.kind === "queries" ? queriesOf(finding, model).selection : selectionOf(finding, model);
+  return of !== null && isShown(selection, of) && !isPart({ ...selection, within: null });
+}
+
 /** Returns whether a selection is that of a finding. */
 export function isShown(selection: Selection, of: Selection): boolean {
   const same = (one: ReadonlySet<number> | null, other: ReadonlySet<number> | null) => [...(one ?? [])].join() === [...(other ?? [])].join();
