@@ -138,7 +138,7 @@ function cellsOf(rows: Element[]): Row[] {
   return rows.map((row) => ({
     place: Number(row.getAttribute("aria-rowindex")),
     level: Number(row.getAttribute("aria-level") ?? 0),
-    cells: [...row.querySelectorAll("[role=gridcell]")].map((cell) => [...cell.querySelectorAll("span:not(.twist):not(.tree-place), small")].map((it) => it.textContent).join(" ") || nameOf(cell)),
+    cells: [...row.querySelectorAll("[role=gridcell]")].map((cell) => [...cell.querySelectorAll("span:not(.twist, .tree-place, .function-name, .function-name *), small")].map((it) => it.textContent).join(" ") || nameOf(cell)),
   }));
 
   function nameOf(cell: Element): string {

@@ -8,6 +8,7 @@ import { Grid, TextCell, type Column } from "./grid";
 import { WeightCell } from "./table_parts";
 import { codeWord, brief } from "../words/words";
 import { Dot } from "./dot";
+import { FunctionName } from "./function_name";
 
 export interface TopTableProps {
   /** The function whose row is marked. */
@@ -42,14 +43,14 @@ function Table({ rows, current, narrow = false, onOpen }: TopTableProps & { rows
     sort: state.view.order !== order ? "none" : order === "name" ? "ascending" : "descending",
   });
   const weight = (order: "self" | "total", name: string) =>
-    column(order, name, narrow ? "112px" : "min(150px, 20vw)", (row) => <WeightCell kind={order} type={type} weight={row[order]} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row[order])}`} />);
+    column(order, name, narrow ? "116px" : "min(150px, 20vw)", (row) => <WeightCell kind={order} type={type} weight={row[order]} all={all} title={narrow ? "" : `95 % sure: ${sureness(app, row[order])}`} />);
   const columns: Column<TopRow>[] = [
     weight("self", "Self"),
     weight("total", "Total"),
     column("name", "Function", "minmax(0, 2fr)", ({ function: of }) => (
       <div role="gridcell" class="cell-name" title={`${brief(names.name(of))} (${codeWord(model, of)})`}>
         <Dot of={of} />
-        {brief(names.name(of))}
+        <FunctionName name={names.name(of)} />
       </div>
     )),
     ...(narrow ? [] : [{ name: "Place", kind: "cell-place", width: "minmax(0, 1fr)", wide: true, cell: (row: TopRow) => <TextCell kind="cell-place" text={brief(names.place(row.function))} /> }]),

@@ -10,6 +10,7 @@ import { useExport } from "../parts/export";
 import { sandwichOf } from "../state/view";
 import { brief } from "../words/words";
 import { Dot } from "../parts/dot";
+import { FunctionName } from "../parts/function_name";
 
 const HEAT = 0.5; // the opacity of the heaviest line
 
@@ -85,7 +86,7 @@ function FileLines({ lines, file, self, total }: { lines: Lines; file: File; sel
   const largest = Math.max(...file.lines.map((it) => total[it]!));
   const functions = sums.once(`functions of ${file.path}`, () => functionsOf(app, file.path));
   const columns: Column<Line>[] = [
-    { name: "Total", kind: "cell-total", width: "130px", cell: (it) => (it.total > 0 ? <WeightCell kind="total" type={type} weight={it.total} all={all} /> : <div role="gridcell" />) },
+    { name: "Total", kind: "cell-total", width: "min(130px, 20vw)", cell: (it) => (it.total > 0 ? <WeightCell kind="total" type={type} weight={it.total} all={all} /> : <div role="gridcell" />) },
     { name: "Self", kind: "cell-number", width: "76px", cell: (it) => <TextCell kind="cell-number" text={it.self > 0 ? amount(type, it.self) : ""} /> },
     { name: "Line", kind: "cell-number", width: "58px", cell: (it) => <TextCell kind="cell-number" text={String(it.number)} /> },
     {
@@ -147,7 +148,7 @@ function Side({ label, related, total }: { label: string; related: readonly Rela
     else store.show({ picks: { ...state.view.picks, file: path, line: String(lineOf(it)) } });
   };
   const columns: Column<Related>[] = [
-    { name: "Total", kind: "cell-total", width: "130px", cell: (it) => <WeightCell kind="total" type={type} weight={it.weight} all={total} /> },
+    { name: "Total", kind: "cell-total", width: "min(130px, 20vw)", cell: (it) => <WeightCell kind="total" type={type} weight={it.weight} all={total} /> },
     {
       name: label,
       kind: "cell-name",
@@ -157,7 +158,7 @@ function Side({ label, related, total }: { label: string; related: readonly Rela
         return (
           <div role="gridcell" class="cell-name" title={`${brief(names.name(functionOf(it)))} ${brief(place)}`}>
             <Dot of={functionOf(it)} />
-            {brief(names.name(functionOf(it)))}
+            <FunctionName name={names.name(functionOf(it))} />
             <span class="tree-place">{brief(place)}</span>
           </div>
         );

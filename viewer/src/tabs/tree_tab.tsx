@@ -11,6 +11,7 @@ import { Grid, type Column } from "../parts/grid";
 import { WeightCell } from "../parts/table_parts";
 import { brief } from "../words/words";
 import { Dot } from "../parts/dot";
+import { FunctionName } from "../parts/function_name";
 
 const ROOT = 0;
 const HOT = 0.5; // the share of its caller from which a callee is expanded automatically
@@ -107,12 +108,12 @@ function CallTree({ stacks }: { stacks: Stacks }) {
 function NameCell({ line: { node, depth, hasMore }, of, isOpen }: { line: Line; of: number; isOpen: boolean }) {
   const { names } = useApp().model;
   return (
-    <div role="gridcell" class="cell-name" style={{ paddingLeft: `min(${indent(depth)}px, 45%)` }}>
+    <div role="gridcell" class="cell-name" style={{ paddingLeft: `min(${indent(depth)}px, var(--deepest))` }}>
       <span class="twist" aria-hidden="true">
         {hasMore ? (isOpen ? "▾" : "▸") : ""}
       </span>
       {names.isLeaf(of) ? <i class="dot hatched" /> : <Dot of={of} />}
-      {node === 0 ? "all" : brief(names.name(of))}
+      <FunctionName name={node === 0 ? "all" : names.name(of)} />
       <span class="tree-place">{brief(names.place(of))}</span>
     </div>
   );
