@@ -131,7 +131,21 @@ describe("the page of a directory", () => {
   it("shows the live heap over all periods, by place, and opens one of them", async () => {
     const { files, htmlPath } = directory(await versions("growing.rb"), 6);
     const opened = await Opened.at(browser, htmlPath, "", { timezoneId: "UTC" });
+    await opened.tab.evaluate(() => {
+      const painted: string[] = [];
+      const paint = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        painted.push(text);
+        paint.call(this, text, ...place);
+      };
+      Object.assign(globalThis, { painted });
+    });
     await opened.tab.getByRole("button", { name: "Live heap", exact: true }).click();
+    await opened.tab.locator(".over-time canvas").waitFor();
+    await opened.settle();
+    const texts = await opened.tab.evaluate(() => (globalThis as unknown as { painted: string[] }).painted);
+    const times = texts.filter((it) => /^\d\d:\d\d/.test(it));
+    assert.ok(new Set(times).size > 6 && times.every((it) => it.length === 8), times.join());
     const stack = opened.tab.locator(".over-time canvas");
     const { width } = (await stack.boundingBox())!;
     const place = (at: number) => ({ x: 96 + ((width - 96) * (at + 0.5)) / files.length, y: 100 });

@@ -12,7 +12,7 @@ import { Segments } from "../parts/segments";
 import { StackedArea } from "../parts/stacked_area";
 import { GEMS } from "../pictures/coloring";
 import { brief, labelWord } from "../words/words";
-import { clock, spanText } from "./times";
+import { clock, MINUTE, spanText } from "./times";
 
 const PAUSE = 30; // periods after which the page may do something else
 
@@ -88,7 +88,7 @@ function Stack({ label, read, places, parts, open }: { label: string; read: Read
       spans={spans}
       height={(at, weight) => (isBytes ? weight : weight / 1e6 / Math.max(1, spans[at]!.to - spans[at]!.from))} // else the share of a CPU
       text={(value) => (isBytes ? amount(read.type, value) : `${percent(value, 1)} of a CPU`)}
-      time={(ms) => clock(localTime(ms))}
+      time={(ms, step) => clock(localTime(ms), step < MINUTE)}
       title={(at) => spanText(spans[at]!)}
       open={(at) => open(places[at]!)}
     />

@@ -3,7 +3,7 @@
 import { localTime } from "../model/days";
 import type { PeriodPart } from "../model/facts";
 
-const MINUTE = 60_000; // ms
+export const MINUTE = 60_000; // ms
 
 /** Formats the time of a period: `Nov 27 12:00 to 12:10`. */
 export function spanText({ from, to }: PeriodPart): string {

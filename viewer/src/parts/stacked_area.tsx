@@ -24,7 +24,8 @@ interface StackedAreaProps {
   readonly height: (span: number, weight: number) => number;
   /** Returns the words for a height. */
   readonly text: (height: number) => string;
-  readonly time: (ms: number) => string;
+  /** Formats a time on the axis. @param step the time from one to the next, ms */
+  readonly time: (ms: number, step: number) => string;
   readonly title: (span: number) => string;
   readonly open?: (span: number) => void;
 }
@@ -55,9 +56,10 @@ export function StackedArea({ label, layers, spans, height, text, time, title, o
       });
     });
     const ticks = Math.max(1, Math.floor((width - LABEL) / TICK));
+    const step = (range.to - range.from) / ticks;
     for (let tick = 0; tick < ticks; tick++) {
-      const at = range.from + ((range.to - range.from) * tick) / ticks;
-      surface.text(left(at), HEIGHT + AXIS / 2, time(at), colors.muted);
+      const at = range.from + tick * step;
+      surface.text(left(at), HEIGHT + AXIS / 2, time(at, step), colors.muted);
     }
   }
 
