@@ -12,6 +12,7 @@ import { BOX } from "../src/pictures/flame_picture";
 import { editorLink } from "../src/page/editor";
 import { boxOf, selectionOf } from "../src/state/findings";
 import { Sums } from "../src/state/sums";
+import { codeWord } from "../src/words/words";
 import { launch, Opened } from "./browser";
 import { by, converted, recorded, report, type Page } from "./page";
 
@@ -30,6 +31,21 @@ function ofStacks(...lines: string[]): Promise<Page> {
   return converted(file);
 }
 
+interface PlacedFrame {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** The page of samples, each of frames by their index and with a weight in milliseconds. */
+function ofSamples(name: string, frames: readonly PlacedFrame[], samples: readonly number[][], weights: readonly number[]): Promise<Page> {
+  const file = `${page.file}.${name}.speedscope.json`;
+  const endValue = weights.reduce((sum, it) => sum + it, 0);
+  const profile = { type: "sampled", name, unit: "milliseconds", startValue: 0, endValue, samples, weights };
+  writeFileSync(file, JSON.stringify({ $schema: "https://www.speedscope.app/file-format-schema.json", shared: { frames }, profiles: [profile] }));
+  return converted(file);
+}
+
 /** The page of a program that loads a gem, and mostly runs it, each in several places: so no function of its own is the hottest. */
 function invoices(): Promise<Page> {
   const gem = (name: string) => ({ name: `Prawn::${name}`, file: "/g/gems/prawn-2.4.0/lib/prawn/x.rb", line: name.length });
@@ -41,11 +57,7 @@ function invoices(): Promise<Page> {
     ...["Wrap#wrap", "Font#width", "Line#addition", "Line#remainder", "Text#draw"].map(gem),
   ];
   const samples = [[0, 1, 2], [0, 3, 4, 5], [0, 3, 4, 6], [0, 3, 4, 7], [0, 3, 8], [0, 3]];
-  const weights = [150, 170, 160, 160, 115, 115];
-  const file = `${page.file}.speedscope.json`;
-  const profile = { type: "sampled", name: "invoices", unit: "milliseconds", startValue: 0, endValue: 870, samples, weights };
-  writeFileSync(file, JSON.stringify({ $schema: "https://www.speedscope.app/file-format-schema.json", shared: { frames }, profiles: [profile] }));
-  return converted(file);
+  return ofSamples("invoices", frames, samples, [150, 170, 160, 160, 115, 115]);
 }
 
 describe("a chain of calls", () => {
@@ -270,10 +282,22 @@ describe("groups", () => {
     const top = new Map(rows.map((it) => [model.names.name(it.function), it.self]));
     const gems = by(page.file, "gem", "--type", model.type(selection).name).filter((it) => it.value !== null && !it.value.startsWith("(") && it.weight > 0);
     assert.ok(gems.length > 5, `${gems.length} gems`);
-    for (const { value, weight } of gems) assert.equal(top.get(`${value} (gem)`) ?? top.get(`${value} (Ruby)`), weight, value!);
+    for (const { value, weight } of gems) assert.equal(top.get(`${value} (gem)`), weight, value!);
     const all = report(page.file, "--type", model.type(selection).name).top.reduce((sum, it) => sum + it.self, 0);
     // By row, as functions can have the same name.
     assert.equal(rows.reduce((sum, it) => sum + it.self, 0), all);
+  });
+
+  it("keep a gem apart from the library of Ruby that has its name", async () => {
+    const frames = [
+      { name: "<main>", file: "/app/parse.rb", line: 1 },
+      { name: "Racc::Parser#do_parse", file: "/usr/lib/ruby/3.1.0/racc/parser.rb", line: 3 },
+      { name: "Racc::Grammar#parse", file: "/usr/lib/ruby/vendor_ruby/racc/grammar.rb", line: 7 },
+    ];
+    const { model } = await ofSamples("parse", frames, [[0, 1], [0, 2]], [30, 70]);
+    const top = model.top({ ...everything(model.profile), transforms: [{ kind: "gems" }] }, "self").filter((it) => it.self > 0);
+    assert.deepEqual(top.map((it) => [model.names.name(it.function), it.self / 1e6]), [["racc (gem)", 70], ["racc (Ruby)", 30]]);
+    assert.deepEqual(top.map((it) => codeWord(model, it.function)), ["racc (gem)", "racc (Ruby)"]);
   });
 });
 

@@ -16,10 +16,11 @@ export class Names {
   readonly ordered: Uint32Array;
   /** The leaf of the first state: smaller indices are functions. */
   readonly firstLeaf: number;
-  /** The node of the first package: smaller indices are functions and leaves. */
+  /**
+   * The node of the first package: smaller indices are functions and leaves. Each package has two nodes, as a gem and a library of
+   * Ruby can have one name.
+   */
   readonly firstPackage: number;
-  /** The origin of each package. */
-  private readonly packageOrigins: readonly Origin[];
   private readonly all: string[];
   private readonly marks: Int32Array; // -1 if unknown
 
@@ -29,9 +30,7 @@ export class Names {
   ) {
     this.firstLeaf = profile.functions.count;
     this.firstPackage = this.firstLeaf + profile.states.length;
-    const origins = new Map(facts.packages.of.map((it, of) => [it, facts.origins[of] ?? "gem"]));
-    this.packageOrigins = facts.packages.names.map((_, at) => origins.get(at) ?? "gem");
-    const packages = facts.packages.names.map((name, at) => clean(`${name} (${this.packageOrigins[at] === "ruby" ? "Ruby" : "gem"})`));
+    const packages = facts.packages.names.flatMap((name) => [clean(`${name} (gem)`), clean(`${name} (Ruby)`)]);
     this.all = [...profile.functions.name.map((name, of) => clean(facts.shown?.[of] ?? name)), ...profile.states.map((it) => LEAVES[it] ?? ""), ...packages];
     this.count = this.all.length;
     this.marks = new Int32Array(this.count).fill(-1);
@@ -102,7 +101,8 @@ export class Names {
   }
 
   origin(of: number): Origin {
-    return this.facts.origins[of] ?? this.packageOrigins[of - this.firstPackage] ?? "synthetic";
+    if (of >= this.firstPackage) return (of - this.firstPackage) % 2 === 0 ? "gem" : "ruby";
+    return this.facts.origins[of] ?? "synthetic";
   }
 
   /** Returns whether a function is code of the app, and not of an installed tool. */
@@ -128,13 +128,13 @@ export class Names {
   /** Returns the gem, or the library of Ruby, that a function belongs to; empty for the app's own code and for C. */
   package(of: number): string {
     const { packages } = this.facts;
-    return clean(packages.names[packages.of[of] ?? of - this.firstPackage] ?? "");
+    return clean(packages.names[packages.of[of] ?? Math.floor((of - this.firstPackage) / 2)] ?? "");
   }
 
   /** Returns the node that stands for the package of a function; -1 if it has none. */
   packageNode(of: number): number {
     const place = this.facts.packages.of[of] ?? -1;
-    return place < 0 ? -1 : this.firstPackage + place;
+    return place < 0 ? -1 : this.firstPackage + 2 * place + (this.origin(of) === "ruby" ? 1 : 0);
   }
 }
 
