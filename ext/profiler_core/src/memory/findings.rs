@@ -3,7 +3,6 @@
 use super::holders::StepRow;
 use super::ledger::{Ledger, Snapshot};
 use super::rows::{LedgerFinding, OwnerRow};
-use super::slots::INTERNAL;
 use crate::text::clean;
 use crate::text::units::{bytes, count, counted, percent};
 
@@ -157,17 +156,20 @@ fn holder(path: &[StepRow]) -> Option<&StepRow> {
 
 /// The class that has the most memory, if that is a large part of all.
 fn class(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
-    let is_class = |owner: &&OwnerRow| owner.objects > 0 && !owner.name.starts_with(INTERNAL);
+    // Owners that are no class have names in parentheses.
+    let is_class = |owner: &&OwnerRow| owner.objects > 0 && !owner.name.starts_with('(');
     let owner = snapshot.owners.iter().filter(is_class).max_by_key(|owner| owner.bytes)?;
     let is_large = owner.bytes as f64 >= ledger.rss as f64 * MIN_CLASS_SHARE;
     (is_large && is_worth_reporting(owner.bytes, ledger)).then(|| {
         let (name, objects) = (clean(&owner.name), counted(owner.objects, "object"));
+        // An anonymous class cannot be asked for by its name.
+        let wanted = if name.starts_with(char::is_uppercase) { &*name } else { "'*'" };
         finding(
             "class",
             owner.bytes,
             format!("{} belong to {objects} of class {name}, with their memory of malloc", bytes(owner.bytes)),
             format!(
-                "profiler memory --why {name} PID shows what keeps them alive, and profiler record --pid PID --mode heap where they \
+                "profiler memory --why {wanted} PID shows what keeps them alive, and profiler record --pid PID --mode heap where they \
                  are allocated."
             ),
         )
@@ -291,9 +293,16 @@ mod tests {
             objects,
             ..OwnerRow::default()
         };
-        let code = format!("{INTERNAL}iseq (code)");
-        let owners =
-            vec![owner(&code, 40 * MIB, 5), owner("libz.so", 30 * MIB, 0), owner("Mail", 26 * MIB, 7)];
+        let anonymous = vec![owner("#<anonymous subclass of Object>", 26 * MIB, 7)];
+        ledger.snapshot = Some(Snapshot { owners: anonymous, ..Snapshot::default() });
+        assert!(all(&ledger)[0].remedy.contains("--why '*' PID"), "{}", all(&ledger)[0].remedy);
+        let code = format!("{}iseq (code)", crate::memory::slots::INTERNAL);
+        let owners = vec![
+            owner(&code, 40 * MIB, 5),
+            owner("(all other classes)", 35 * MIB, 9),
+            owner("libz.so", 30 * MIB, 0),
+            owner("Mail", 26 * MIB, 7),
+        ];
         ledger.snapshot = Some(Snapshot { owners, ..Snapshot::default() });
         let found = all(&ledger);
         assert_eq!(found[0].text, "26.0 MiB belong to 7 objects of class Mail, with their memory of malloc");
