@@ -43,10 +43,10 @@ impl Collection {
         }
     }
 
-    /// Continues from the end of what was taken. `ticks_each_ns` is the present interval of the ticks in
+    /// Continues from `end`, the end of what was taken. `ticks_each_ns` is the present interval of the ticks in
     /// nanoseconds.
-    pub(super) fn rotate(&mut self, end: &ProcessReadings, ticks_each_ns: u64) {
-        self.start = self.start.next(end);
+    pub(super) fn rotate(&mut self, end: ProcessReadings, ticks_each_ns: u64) {
+        self.start = end;
         self.widest_ns = ticks_each_ns;
         self.markers = Markers::default();
         self.requests = Requests::default();

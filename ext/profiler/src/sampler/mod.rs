@@ -21,6 +21,7 @@ mod readings;
 mod reconcile;
 mod refusal;
 mod running;
+mod settle;
 mod slices;
 mod state;
 mod tables;
@@ -42,6 +43,7 @@ pub(crate) use running::{
     abandon, any, any_unscoped, count_request, discard, give_up_objects, is_paused, is_running, pause,
     record_marker, result_threads, resume, sample_objects,
 };
+pub(crate) use settle::{settle, unsettle, PartEnd};
 pub(crate) use slices::{begin_slice, end_unless_sliced};
 #[cfg(feature = "testing")]
 pub(crate) use state::lock;

@@ -44,17 +44,24 @@ impl TickRequest {
         }
     }
 
+    /// Flushes the objects and blocks that were allocated up to here.
+    pub(super) fn flush_memory(&self, hub: &Hub) {
+        allocation::flush();
+        if self.measures.native {
+            malloc::send_lost(hub);
+        }
+    }
+
     /// Flushes the objects and blocks that were allocated up to here, and notes which of them are live. `owned`
     /// are the live blocks with their owners, if these were looked for.
     pub(super) fn record_live_objects(&mut self, hub: &Hub, owned: Option<Vec<LiveObject>>) {
-        allocation::flush();
+        self.flush_memory(hub);
         if self.measures.heap && self.no_objects.is_none() {
             let (live, refused) = allocation::live_objects();
             self.untracked = refused;
             hub.note_live(self.id, &Registry, &live, vm::allocations::collections());
         }
         if self.measures.native {
-            malloc::send_lost(hub);
             let (live, refused) = malloc::live_blocks();
             self.untracked = refused;
             hub.note_live(self.id, &Registry, &owned.unwrap_or(live), 0);

@@ -10,35 +10,35 @@ use profiler_core::sampling::live_objects::LiveObject;
 use crate::capture::malloc;
 use crate::naming::turns::Pace;
 use crate::sampler::collection::Collection;
-use crate::sampler::cpu_waits::CpuWaits;
 use crate::sampler::fork::enter;
 use crate::sampler::markers::Markers;
 use crate::sampler::readings::ProcessReadings;
 use crate::sampler::reconcile::stop_ticks;
+use crate::sampler::settle::PartEnd;
 use crate::sampler::tables;
 use crate::sampler::tick_request::TickRequest;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::Registry;
-use crate::vm;
 use crate::vm::threads::RubyThread;
 use crate::vm::without_gvl::briefly_without_gvl;
 use profiler_core::ticking::engine::Engine;
 
 /// Returns the result of a session, whose stacks are copied out of the tables of the process, and the facts
-/// that the header of its profile needs. `named` are the threads as Ruby lists them, and `owned` the live
-/// blocks with their owners, if these were looked for. Returns `None` if the
-/// session is over.
+/// that the header of its profile needs. `named` are the threads as Ruby lists them, `settled` is where the
+/// session was settled, if it was, and `owned` are the live blocks with their owners, if these were looked
+/// for. Returns `None` if the session is over.
 pub(crate) fn take(
     ruby: &Ruby,
     session: SessionId,
     named: &[RubyThread],
     how: Take,
     pace: Pace,
+    settled: Option<PartEnd>,
     owned: Option<Vec<LiveObject>>,
 ) -> Option<(Unresolved, SessionFacts)> {
     let hub = CAPTURE.hub()?;
-    let (taken, facts) = take_sums(hub, session, named, how, owned)?;
+    let (taken, facts) = take_sums(hub, session, named, how, settled, owned)?;
     let copied = match pace {
         Pace::AtOnce => hub.copy(taken),
         Pace::Yielding => briefly_without_gvl(ruby, || hub.copy(taken)),
@@ -52,6 +52,7 @@ fn take_sums(
     session: SessionId,
     named: &[RubyThread],
     how: Take,
+    settled: Option<PartEnd>,
     owned: Option<Vec<LiveObject>>,
 ) -> Option<(Taken, SessionFacts)> {
     let mut sampler = enter();
@@ -63,40 +64,32 @@ fn take_sums(
     let (ticks, collection) = sampler.find(session)?;
     let is_slice = collection.is_slice();
     ticks.record_open_waits(hub, named, collection.scope);
-    let (mut cpu_waits, mut next_cpu_waits) = ((0, 0), CpuWaits::NotAsked);
     if !is_slice {
         ticks.record_live_objects(hub, owned);
-        (cpu_waits, next_cpu_waits) = ticks.cpu_waits.rotate();
     }
     let lives = ticks.thread_lives(named);
     if how == Take::Close && !is_slice && is_last {
         stop_ticks();
     }
     let taken = hub.take(session, &Registry, &lives, how, clock::monotonic_ns());
-    let facts = match how {
+    let end = settled.unwrap_or_else(|| PartEnd::now(hub, ticks, collection));
+    let facts = SessionFacts::new(ticks, collection, &end, engine);
+    match how {
         Take::Close if is_slice => {
-            let (of, facts) = (
-                ticks.id,
-                SessionFacts::new(ticks, collection, &ProcessReadings::now(hub), engine, cpu_waits),
-            );
+            let of = ticks.id;
             sampler.remove_collection(session);
             sampler.end_with_slices(of, hub);
-            facts
         }
         Take::Close => {
-            let (ticks, collection) = sampler.remove(session)?;
+            sampler.remove(session)?;
             sampler.reconcile();
-            SessionFacts::new(&ticks, &collection, &ProcessReadings::now(hub), engine, cpu_waits)
         }
-        Take::Snapshot => SessionFacts::new(ticks, collection, &ProcessReadings::now(hub), engine, cpu_waits),
+        Take::Snapshot => {}
         Take::Rotate => {
-            let end = ProcessReadings::now(hub);
-            let facts = SessionFacts::new(ticks, collection, &end, engine, cpu_waits);
-            collection.rotate(&end, ticks.ticks_each_ns(&governor));
-            ticks.rotate(&end, next_cpu_waits);
-            facts
+            collection.rotate(end.readings, ticks.ticks_each_ns(&governor));
+            ticks.rotate(&end.readings, end.next_cpu_waits);
         }
-    };
+    }
     Some((taken?, facts))
 }
 
@@ -123,29 +116,22 @@ pub(crate) struct SessionFacts {
 }
 
 impl SessionFacts {
-    /// Collects the facts at `end`. `cpu_waits` are the run delay of the threads and the throttling of the
-    /// cgroup, in nanoseconds.
-    fn new(
-        ticks: &TickRequest,
-        collection: &Collection,
-        end: &ProcessReadings,
-        engine: Engine,
-        cpu_waits: (u64, u64),
-    ) -> Self {
+    /// Collects the facts at `end`.
+    fn new(ticks: &TickRequest, collection: &Collection, end: &PartEnd, engine: Engine) -> Self {
         let start = collection.start;
         Self {
             start,
-            cost: cost(&start, end, cpu_waits),
+            cost: cost(&start, &end.readings, end.cpu_waits),
             engine,
             given_up: ticks.given_up,
             no_objects: ticks.no_objects,
             untracked: ticks.untracked,
             malloc_seen: ticks.measures.native.then(malloc::redirected::seen),
-            labels_refused: end.labels_refused.saturating_sub(start.labels_refused),
+            labels_refused: end.readings.labels_refused.saturating_sub(start.labels_refused),
             widest_ns: collection.widest_ns,
             markers: collection.markers.clone(),
             requests: collection.requests.clone(),
-            object_windows: ticks.windows.map(|it| it.seen(clock::monotonic_ns())),
+            object_windows: end.object_windows,
         }
     }
 }
@@ -154,7 +140,10 @@ impl SessionFacts {
 /// `unseen_cpu_ns` is all CPU time that the process used except that of our own threads.
 fn cost(start: &ProcessReadings, end: &ProcessReadings, cpu_waits: (u64, u64)) -> Stats {
     let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
-    let process_ns = start.process_cpu_ns.map_or(0, |then| clock::process_cpu_ns().saturating_sub(then));
+    let since =
+        |then: Option<u64>, now: Option<u64>| now.zip(then).map_or(0, |(now, then)| now.saturating_sub(then));
+    let process_ns = since(start.process_cpu_ns, end.process_cpu_ns);
+    let own_objects = end.own_objects.saturating_sub(start.own_objects);
     Stats {
         counts: end.counts.since(&start.counts),
         handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
@@ -162,11 +151,7 @@ fn cost(start: &ProcessReadings, end: &ProcessReadings, cpu_waits: (u64, u64)) -
         unseen_cpu_ns: process_ns.saturating_sub(collector_ns),
         run_delay_ns: cpu_waits.0,
         throttled_ns: cpu_waits.1,
-        vm_objects: start.vm_objects.map_or(0, |then| {
-            // SAFETY: a result is taken with the GVL held.
-            let all = unsafe { vm::allocations::total_allocated() }.saturating_sub(then);
-            all.saturating_sub(end.own_objects.saturating_sub(start.own_objects))
-        }),
+        vm_objects: since(start.vm_objects, end.vm_objects).saturating_sub(own_objects),
         ..Stats::default()
     }
 }

@@ -185,6 +185,17 @@ impl Hub {
         }
     }
 
+    /// Ends what the next result of the session covers: it records no more until [`Hub::resume`]. `threads` is
+    /// as for [`Hub::take`].
+    pub fn settle(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
+        self.catch_up(registry);
+        let mut drain = self.lock();
+        if let Some(running) = drain.sessions.iter_mut().find(|it| it.id == session) {
+            finish(&mut running.state, threads);
+            running.state.settle();
+        }
+    }
+
     /// Resumes the session. The arguments are as for [`Hub::open`].
     pub fn resume(
         &self,

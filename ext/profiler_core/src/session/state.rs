@@ -23,6 +23,8 @@ use crate::session::spec::{keep_forked, SessionSpec};
 pub struct SessionState {
     spec: SessionSpec,
     paused: bool,
+    /// Whether the session is settled: see [`SessionState::settle`].
+    settled: bool,
     /// Whether the session currently records no objects.
     objects_paused: bool,
     /// A cache of whether a label set has all labels that the session selects.
@@ -34,8 +36,9 @@ impl SessionState {
     /// Starts a session at `started_ns` on the monotonic clock; `threads` are those that exist.
     pub fn new(spec: SessionSpec, started_ns: u64, threads: &[Header], sets: &LabelSets) -> Self {
         let aggregate = aggregate(&spec, started_ns);
-        let mut state =
-            Self { spec, paused: false, objects_paused: false, matches: HashMap::default(), aggregate };
+        let (paused, settled, objects_paused) = (false, false, false);
+        let matches = HashMap::default();
+        let mut state = Self { spec, paused, settled, objects_paused, matches, aggregate };
         state.resume(started_ns, threads, sets);
         state
     }
@@ -51,7 +54,7 @@ impl SessionState {
         let mut header = record.header;
         header.labels = self.labels(header.labels, sets);
         let header = &header;
-        if self.paused || !self.spec.has_thread(header.thread) {
+        if !self.is_recording() || !self.spec.has_thread(header.thread) {
             return;
         }
         if let Kind::Allocation(_) | Kind::Malloc(_) = record.kind {
@@ -76,7 +79,7 @@ impl SessionState {
     /// `since_ns` on the monotonic clock.
     pub fn blame(&mut self, header: &Header, since_ns: u64, ticks: &GvlTicks, sets: &LabelSets) {
         let header = Header { labels: self.labels(header.labels, sets), ..*header };
-        let ours = self.spec.measures.wall && !self.paused && self.spec.has_thread(header.thread);
+        let ours = self.spec.measures.wall && self.is_recording() && self.spec.has_thread(header.thread);
         if !ours || !self.inside(header.labels, header.scope, sets) || !self.aggregate.counts(&header) {
             return;
         }
@@ -88,7 +91,7 @@ impl SessionState {
 
     /// Finishes a thread whose clocks stand at `last`: attributes the rest of its time.
     pub fn finish(&mut self, last: &Header) {
-        if !self.paused && self.spec.has_thread(last.thread) {
+        if self.is_recording() && self.spec.has_thread(last.thread) {
             self.aggregate.finish(last);
         }
     }
@@ -98,8 +101,7 @@ impl SessionState {
     #[must_use]
     pub fn rotate(&mut self, now_ns: u64) -> Self {
         let aggregate = self.aggregate.rotate(now_ns);
-        let Self { paused, objects_paused, .. } = *self;
-        Self { spec: self.spec.clone(), paused, objects_paused, matches: HashMap::default(), aggregate }
+        Self { spec: self.spec.clone(), matches: HashMap::default(), aggregate, ..*self }
     }
 
     /// Forgets a thread that has ended and was finished.
@@ -141,9 +143,19 @@ impl SessionState {
         self.paused = true;
     }
 
+    /// Stops recording until [`SessionState::resume`], because the session's result is about to be taken. Its
+    /// threads must have been finished. A forked child, where nobody takes the result, records again.
+    pub fn settle(&mut self) {
+        self.settled = true;
+    }
+
+    fn is_recording(&self) -> bool {
+        !self.paused && !self.settled
+    }
+
     /// Resumes the session at `started_ns` on the monotonic clock; `threads` are those that exist.
     pub fn resume(&mut self, started_ns: u64, threads: &[Header], sets: &LabelSets) {
-        self.paused = false;
+        (self.paused, self.settled) = (false, false);
         let mut seen = Vec::new();
         for now in threads {
             if self.spec.has_thread(now.thread) {
@@ -166,6 +178,7 @@ impl SessionState {
             keep_forked(threads, before, me.map(|it| it.thread));
         }
         self.aggregate = aggregate(&self.spec, started_ns);
+        self.settled = false;
         if !self.paused {
             self.resume(started_ns, me.as_slice(), sets);
         }

@@ -18,7 +18,7 @@ use crate::memory;
 use crate::naming::pending;
 use crate::naming::turns::Pace;
 use crate::options::Config;
-use crate::sampler::{self, fork};
+use crate::sampler::{self, fork, PartEnd};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::vm::door;
@@ -26,7 +26,29 @@ use crate::vm::door;
 impl Session {
     /// Takes the result of a running session. Returns `None` if it is over.
     fn take(&self, ruby: &Ruby, how: Take, pace: Pace) -> Result<Option<UnnamedProfile>, Error> {
-        let Running { id, config } = self.running().ok_or_else(|| stopped_error(ruby))?;
+        let running = self.running().ok_or_else(|| stopped_error(ruby))?;
+        if !running.config.spec.measures.live() {
+            return Self::take_settled(ruby, running, how, pace, None);
+        }
+        let id = running.id;
+        let threads = sampler::result_threads(ruby, id)?;
+        let end = sampler::settle(id, &threads.list);
+        threads.release();
+        let taken = Self::take_settled(ruby, running, how, pace, end.clone());
+        if let Some(end) = end.filter(|_| how != Take::Close || taken.is_err()) {
+            sampler::unsettle(id, &end);
+        }
+        taken
+    }
+
+    /// Takes the result of a session that was settled at `end`, unless that is `None`.
+    fn take_settled(
+        ruby: &Ruby,
+        Running { id, config }: Running,
+        how: Take,
+        pace: Pace,
+        end: Option<PartEnd>,
+    ) -> Result<Option<UnnamedProfile>, Error> {
         if config.spec.measures.live() {
             ruby.gc_start(); // unreachable objects that are not freed yet would count as live
             if config.spec.measures.heap && how != Take::Rotate {
@@ -37,8 +59,8 @@ impl Session {
         let (owned, no_owners) = Self::owned_blocks(ruby, &config)?;
         let threads = sampler::result_threads(ruby, id)?;
         // From here on Ruby is not called until the caller has kept the result.
-        let requested_ns = clock::monotonic_ns();
-        let taken = sampler::take(ruby, id, &threads.list, how, pace, owned);
+        let requested_ns = end.as_ref().map_or_else(clock::monotonic_ns, PartEnd::monotonic_ns);
+        let taken = sampler::take(ruby, id, &threads.list, how, pace, end, owned);
         threads.release();
         Ok(taken.map(|it| UnnamedProfile::new(it, config, requested_ns, no_owners)))
     }
