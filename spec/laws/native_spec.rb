@@ -52,6 +52,14 @@ RSpec.describe "mode: :native" do
     expect(churned[:live]).to be <= 131_072
   end
 
+  it "keeps a block that could not be resized" do
+    found = sums_of(<<~'RUBY')
+      def bug = Leaky.lose_after_resize(300, 70_000)
+      profile = Profiler.run(mode: :native) { bug }
+    RUBY
+    expect_near(at(found, "Object#bug").sum { |it| it[:live] }, 21_000_000, 70_000)
+  end
+
   it "finds what C++ and strdup hold" do
     skip "there is no C++ compiler" unless system("c++", "--version", out: File::NULL, err: File::NULL)
     found = sums_of(<<~'RUBY', options: leaky + cxx)

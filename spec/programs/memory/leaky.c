@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,15 @@ static VALUE lose(VALUE self, VALUE count, VALUE bytes)
 {
     for (long left = NUM2LONG(count); left > 0; left--)
         filled(NUM2SIZET(bytes));
+    return Qnil;
+}
+
+/* Loses `count` blocks of `bytes`, and tries in vain to resize each. */
+static VALUE lose_after_resize(VALUE self, VALUE count, VALUE bytes)
+{
+    for (long left = NUM2LONG(count); left > 0; left--)
+        if (realloc(filled(NUM2SIZET(bytes)), PTRDIFF_MAX))
+            rb_raise(rb_eRuntimeError, "there was memory");
     return Qnil;
 }
 
@@ -197,6 +207,7 @@ void Init_leaky(void)
 {
     VALUE leaky = rb_define_module("Leaky");
     rb_define_singleton_method(leaky, "lose", lose, 2);
+    rb_define_singleton_method(leaky, "lose_after_resize", lose_after_resize, 2);
     rb_define_singleton_method(leaky, "lose_lists", lose_lists, 2);
     rb_define_singleton_method(leaky, "lose_copies", lose_copies, 2);
     rb_define_singleton_method(leaky, "lose_without_gvl", lose_without_gvl, 2);

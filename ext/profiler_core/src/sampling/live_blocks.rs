@@ -47,6 +47,17 @@ pub struct LiveBlocks<const SLOTS: usize> {
     refused: AtomicU64,
 }
 
+/// A block that was taken out of the table while it is resized. Its slot is reserved for it.
+#[derive(Debug)]
+#[must_use = "its slot stays reserved until it is released"]
+pub struct HeldBlock {
+    slot: usize,
+    word: u64,
+    /// The word in the slot while it is reserved.
+    reserved: u64,
+    hash: u64,
+}
+
 impl<const SLOTS: usize> Default for LiveBlocks<SLOTS> {
     fn default() -> Self {
         Self::new()
@@ -117,25 +128,55 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
     /// Usually one read; otherwise atomic operations on at most [`WINDOW`] slots.
     #[inline]
     pub fn remove(&self, address: u64) -> bool {
+        self.hold(address).map(|held| self.release(&held, true)).is_some()
+    }
+
+    /// Takes a block out of the table that the calling thread is about to resize, until [`Self::release`].
+    /// Returns `None` if it was not in the table.
+    ///
+    /// # Signal safety
+    /// Same as for [`Self::remove`].
+    #[inline]
+    pub fn hold(&self, address: u64) -> Option<HeldBlock> {
         let hash = hash(address);
         let count = self.filter.get(filter_place(hash)).map_or(0, |it| it.load(Ordering::Relaxed));
-        count > 0 && self.leave(address, hash)
+        if count > 0 {
+            self.find_and_hold(address, hash)
+        } else {
+            None
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn leave(&self, address: u64, hash: u64) -> bool {
-        let word = self.word(address);
-        let empty = |slot: usize| {
-            let found = self.words.get(slot)?;
+    fn find_and_hold(&self, address: u64, hash: u64) -> Option<HeldBlock> {
+        let (word, reserved) = (self.word(address), self.word(BUSY));
+        let hold = |slot: &usize| {
             // The exchange keeps a program that frees a block twice from counting it twice.
-            found.compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed).ok()
+            self.words.get(*slot).is_some_and(|found| {
+                found.compare_exchange(word, reserved, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            })
         };
-        let found = self.window(hash).any(|slot| empty(slot).is_some());
-        if found {
-            self.count(hash, |it| it.checked_sub(1));
+        let slot = self.window(hash).find(hold)?;
+        Some(HeldBlock { slot, word, reserved, hash })
+    }
+
+    /// Removes a block that is held, or puts it back if it was not freed after all.
+    ///
+    /// # Signal safety
+    /// A few atomic operations.
+    #[cold]
+    #[inline(never)]
+    pub fn release(&self, held: &HeldBlock, is_freed: bool) {
+        let Some(word) = self.words.get(held.slot) else { return };
+        let next = if is_freed { 0 } else { held.word };
+        // If the table was cleared meanwhile, another block may have the slot. Release pairs with the Acquire in
+        // `live`.
+        let is_ours =
+            word.compare_exchange(held.reserved, next, Ordering::Release, Ordering::Relaxed).is_ok();
+        if is_freed && is_ours {
+            self.count(held.hash, |it| it.checked_sub(1));
         }
-        found
     }
 
     /// Iterates over the live blocks, with their addresses. Those that other threads add or remove during the
@@ -243,6 +284,29 @@ mod tests {
         }
         let expected: BTreeMap<u32, u64> = known.values().copied().collect();
         assert_eq!(table.live().map(|(_, it)| (it.id.slot, it.bytes)).collect::<BTreeMap<_, _>>(), expected);
+    }
+
+    #[test]
+    fn a_held_block_is_out_of_the_table_and_can_come_back() {
+        let table = table();
+        let id = table.insert(0x1000, 1, 500, 7);
+        let held = table.hold(0x1000).unwrap();
+        assert!(table.hold(0x1000).is_none() && !table.remove(0x1000));
+        assert_eq!(sum(table), (0, 0));
+        table.release(&held, false);
+        assert_eq!(
+            table.live().map(|(address, it)| (address, Some(it.id))).collect::<Vec<_>>(),
+            [(0x1000, id)]
+        );
+        let held = table.hold(0x1000).unwrap();
+        table.release(&held, true);
+        assert_eq!((sum(table), table.remove(0x1000)), ((0, 0), false));
+
+        let held = table.insert(0x1000, 1, 500, 7).and_then(|_| table.hold(0x1000)).unwrap();
+        table.clear();
+        table.insert(0x1000, 1, 600, 8); // in the same slot
+        table.release(&held, false);
+        assert_eq!(sum(table), (1, 600));
     }
 
     #[test]

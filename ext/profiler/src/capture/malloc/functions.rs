@@ -186,14 +186,20 @@ allocating!(on_pvalloc, PVALLOC as OfSize, (size), size);
 
 unsafe extern "C" fn on_realloc(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
     // The block leaves the table first: afterwards another thread may have the address.
-    BLOCKS.remove(block as u64);
+    let held = BLOCKS.hold(block as u64);
     let real = real!(REALLOC as OfBlock);
-    if !is_due(size) {
-        // SAFETY: the caller's own arguments.
-        return unsafe { real(block, size) };
-    }
+    let due = is_due(size);
     // SAFETY: the caller's own arguments.
-    sampled(unsafe { real(block, size) }, size, place)
+    let resized = unsafe { real(block, size) };
+    if let Some(held) = held {
+        // A call that fails leaves the block as it was, unless it was asked to free it.
+        BLOCKS.release(&held, !resized.is_null() || size == 0);
+    }
+    if due {
+        sampled(resized, size, place)
+    } else {
+        resized
+    }
 }
 
 unsafe extern "C" fn on_reallocarray(
