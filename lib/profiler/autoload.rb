@@ -59,8 +59,8 @@ module Profiler
       private
 
       def finish(error = nil)
-        reported("the profile was lost") { @recording.process_ends(error) }
         guarded("the garbage collections of this process are not counted") { @recording.list_used }
+        reported("the profile was lost") { @recording.process_ends(error) }
         wait_until_finished
       end
 

@@ -60,6 +60,7 @@ module Profiler
         @claim = claim
         settings.check
         @directory = Recording.directory
+        Ends.redefine_methods
         # Not Profiler.start: the app's own Profiler.stop must not end this session.
         @session = Session.start(**settings.session)
         @session.pause if settings.start_paused?
@@ -95,7 +96,7 @@ module Profiler
         line unless @claim.by_command?
       end
 
-      # Lists for +profiler record+ what this process used.
+      # Lists for +profiler record+ what this process used. Called before the profile is made, which allocates and may collect garbage.
       def list_used
         @claim.used(*used.zip(@used).map { |now, before| now - before })
       end

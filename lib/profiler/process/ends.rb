@@ -73,12 +73,17 @@ module Profiler
       def listen(listener)
         return if @listeners.key?(listener)
 
+        redefine_methods
+        at_exit { Thread.handle_interrupt(SignalException => :never) { end_of_process(listener, $!) } } # English would have to be loaded
+        @listeners[listener] = true
+      end
+
+      # Redefines the methods for {listen}. A recording does so before its session starts, which would show it as the program's work.
+      def redefine_methods
         Interop.redefine(Hooks, Kernel, :exec, :exit!)
         Interop.redefine(Hooks, Kernel.singleton_class, :exec, :exit!)
         Interop.redefine(Hooks, Process.singleton_class, :_fork, :daemon, :exec, :exit!)
         Interop.redefine(Hooks, IO.singleton_class, :popen)
-        at_exit { Thread.handle_interrupt(SignalException => :never) { end_of_process(listener, $!) } } # English would have to be loaded
-        @listeners[listener] = true
       end
 
       # @api private
