@@ -120,6 +120,18 @@ RSpec.describe "The ledger of a process's memory" do
     end
   end
 
+  it "explains address space without memory, of which the remedy leaves less" do
+    threads = <<~'RUBY'
+      threads = Array.new(40) { Thread.new { "y" * 50_000; Thread.stop } }
+      sleep 0.01 until threads.all? { |it| it.status == "sleep" }
+    RUBY
+    many, few = [32, 2].map { |arenas| ledger_of(threads, env: { "MALLOC_ARENA_MAX" => arenas.to_s })[:ledger] }
+    expect(many[:findings].last).to include(kind: "address_space", bytes: many[:address_space] - many[:rss] - many[:swapped],
+                                            remedy: include("MALLOC_ARENA_MAX=2"))
+    expect(many[:reserved]).to be > 25 * 60_000_000
+    expect(few[:reserved]).to be < many[:reserved] / 5
+  end
+
   it "names the stacks of threads and fibers, and code" do
     found = ledger_of(<<~'RUBY')
       deep = ->(left) { left.zero? ? Fiber.yield : deep.call(left - 1) }

@@ -13,6 +13,9 @@ const MIN_SHARE: f64 = 0.05;
 const MIN_LEAK: u64 = 1 << 20;
 /// The share of the resident memory from which on the objects of one class are worth a finding.
 const MIN_CLASS_SHARE: f64 = 0.25;
+/// The address space without memory that is worth a finding, in bytes and as a multiple of the resident memory.
+const MIN_ABSENT: u64 = 1 << 30;
+const MIN_ABSENT_TIMES: u64 = 8;
 
 impl Ledger {
     /// Finishes the ledger: sorts its rows, and finds what stands out.
@@ -22,7 +25,7 @@ impl Ledger {
     }
 }
 
-/// Returns all findings, the most bytes first.
+/// Returns all findings, the most resident bytes first.
 fn all(ledger: &Ledger) -> Vec<LedgerFinding> {
     let mut all: Vec<LedgerFinding> = Vec::new();
     if let Some(snapshot) = &ledger.snapshot {
@@ -37,6 +40,7 @@ fn all(ledger: &Ledger) -> Vec<LedgerFinding> {
     all.extend(jit(ledger));
     all.extend(swap(ledger));
     all.sort_by_key(|it| std::cmp::Reverse(it.bytes));
+    all.extend(address_space(ledger)); // the last one, as it is no memory
     all
 }
 
@@ -243,6 +247,24 @@ fn swap(ledger: &Ledger) -> Option<LedgerFinding> {
     })
 }
 
+/// Address space without memory, for readers who wonder about the size that `ps` shows.
+fn address_space(ledger: &Ledger) -> Option<LedgerFinding> {
+    let absent = ledger.address_space.saturating_sub(ledger.rss + ledger.swapped);
+    (absent >= MIN_ABSENT && absent / MIN_ABSENT_TIMES >= ledger.rss).then(|| {
+        let mut remedy = "The system gives memory to what is touched, so nothing has to be done: look at RSS, and not at VSZ or VIRT."
+            .to_owned();
+        if ledger.reserved * 2 >= absent {
+            remedy.push_str(&format!(
+                " {} are reserved, mostly 64 MiB for each arena of malloc: should a limit of address space (ulimit -v) be reached, \
+                 set MALLOC_ARENA_MAX=2 in the environment of the process.",
+                bytes(ledger.reserved)
+            ));
+        }
+        let text = format!("{} of address space are not resident, and need no memory", bytes(absent));
+        finding("address_space", absent, text, remedy)
+    })
+}
+
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -325,6 +347,20 @@ mod tests {
         let found = all(&ledger);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].text, "20.0 MiB would be free without one object of class Hash");
+    }
+
+    #[test]
+    fn explains_address_space_last() {
+        let mut ledger = with_kinds(&[("jit", 30 * MIB, 1), ("files", 70 * MIB, 0)]);
+        (ledger.address_space, ledger.reserved) = (3_172 * MIB, 2_048 * MIB);
+        let found = all(&ledger);
+        assert_eq!(kinds(&ledger), ["jit", "address_space"]);
+        assert_eq!(found[1].text, "3.00 GiB of address space are not resident, and need no memory");
+        assert!(found[1].remedy.contains("2.00 GiB are reserved"), "{}", found[1].remedy);
+        ledger.reserved = 100 * MIB;
+        assert!(!all(&ledger)[1].remedy.contains("reserved"));
+        ledger.address_space = 1_100 * MIB;
+        assert_eq!(kinds(&ledger), ["jit"]);
     }
 
     #[test]

@@ -99,6 +99,9 @@ pub struct Ledger {
     pub swapped: u64,
     /// Bytes of address space.
     pub address_space: u64,
+    /// Bytes of address space that nothing may touch: what malloc reserves for arenas of threads, and guards.
+    #[serde(default)]
+    pub reserved: u64,
     /// Resident memory by kind, the largest first.
     pub kinds: Vec<KindRow>,
     /// Files, the largest first.
@@ -120,8 +123,13 @@ impl Ledger {
     /// Creates a ledger with what the kernel says about mappings.
     #[must_use]
     pub fn new(smaps: &Smaps) -> Self {
-        let mut ledger =
-            Self { rss: smaps.rss, swapped: smaps.swap, address_space: smaps.size, ..Self::default() };
+        let mut ledger = Self {
+            rss: smaps.rss,
+            swapped: smaps.swap,
+            address_space: smaps.size,
+            reserved: smaps.reserved,
+            ..Self::default()
+        };
         ledger.add(FILES.0, ResidentSum { bytes: smaps.files.values().sum(), count: 0 });
         ledger.add(SHARED.0, ResidentSum { bytes: smaps.shared, count: 0 });
         // The rest of the data of libraries is found with the regions that can be written.

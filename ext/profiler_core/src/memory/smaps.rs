@@ -40,6 +40,8 @@ pub struct Smaps {
     pub swap: u64,
     /// Bytes of address space.
     pub size: u64,
+    /// Bytes of address space that nothing may touch: what malloc reserves for arenas of threads, and guards.
+    pub reserved: u64,
 }
 
 impl Smaps {
@@ -51,6 +53,9 @@ impl Smaps {
         for line in text.lines() {
             if let Some(mapping) = Mapping::parse(line.as_bytes()) {
                 all.close(open.take());
+                if !mapping.is_readable && mapping.backing() == Backing::Anonymous {
+                    all.reserved += mapping.len();
+                }
                 let path = String::from_utf8_lossy(mapping.path).into_owned();
                 let size =
                     MappingSize { start: mapping.start, end: mapping.end, path, ..MappingSize::default() };
@@ -125,17 +130,19 @@ Anonymous:             4 kB
 8000-9000 rw-s 00000000 00:05 8    /dev/zero (deleted)
 Rss:                   4 kB
 Anonymous:             0 kB
+9000-d000 ---p 00000000 00:00 0
+Rss:                   0 kB
 ";
         let smaps = Smaps::parse(text);
         assert_eq!(
             (smaps.rss, smaps.swap, smaps.size, smaps.shared),
-            (28 * 1_024, 4_096, 0x2000 + 0x2000 + 0x1000 + 0x1000 + 0x1000, 4_096)
+            (28 * 1_024, 4_096, 0x2000 + 0x2000 + 0x1000 + 0x1000 + 0x1000 + 0x4000, 4_096)
         );
-        assert_eq!(smaps.relocated, 4_096);
+        assert_eq!((smaps.relocated, smaps.reserved), (4_096, 0x4000));
         assert_eq!(smaps.files, BTreeMap::from([("/lib/a.so".to_owned(), 8_192)]));
         assert_eq!(smaps.written, BTreeMap::from([("/lib/a.so".to_owned(), 8_192)]));
         let anonymous: Vec<_> = smaps.anonymous.iter().map(|it| (&*it.path, it.rss, it.swap)).collect();
-        assert_eq!(anonymous, [("[heap]", 8_192, 4_096)]);
+        assert_eq!(anonymous, [("[heap]", 8_192, 4_096), ("", 0, 0)]);
     }
 
     #[test]
