@@ -201,6 +201,18 @@ RSpec.describe "mode: :heap" do
     RUBY
   end
 
+  it "says that garbage counts if the program has disabled the GC" do
+    expect(run_json(<<~RUBY)).to match([[be >= 100, [/has disabled the garbage collector/]], true, [be < 10, []]])
+      counted = lambda do
+        profile = Profiler.run(mode: :heap, every: 1) { 100.times { Kept.new }; nil }
+        [kept(profile), profile.meta[:notes].grep(/garbage collector/)]
+      end
+      GC.disable
+      with = counted.call
+      print_json([with, GC.enable, counted.call])
+    RUBY
+  end
+
   it "counts in a forked child what the child allocates" do
     expect(run_json(<<~RUBY)).to eq(child: 10, parent: 100)
       kept = []

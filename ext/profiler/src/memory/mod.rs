@@ -31,6 +31,7 @@ mod snapshot;
 
 use magnus::{Error, RArray, Ruby};
 use profiler_core::memory::ledger::Ledger;
+use profiler_core::profile::Note;
 use profiler_core::text::units::counted;
 
 use crate::vm;
@@ -77,6 +78,10 @@ pub(crate) fn ledger_with_owners(
     add_owners(&mut ledger, &found);
     if let Some(snapshot) = &mut ledger.snapshot {
         (snapshot.gc_ns, snapshot.fork_ns, snapshot.copy_ns) = (found.gc_ns, found.fork_ns, found.copy_ns);
+    }
+    // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
+    if unsafe { vm::heap::is_gc_disabled() } {
+        ledger.notes.push(Note::GcDisabled {}.sentence());
     }
     if ledger.swapped > 0 {
         ledger.notes.push("memory in swap is not among the rows".into());

@@ -55,6 +55,21 @@ pub(crate) unsafe fn collect() -> bool {
     }
 }
 
+/// Returns whether the program has disabled the GC.
+///
+/// # Safety
+/// The caller holds the GVL and is not in a GC.
+pub(crate) unsafe fn is_gc_disabled() -> bool {
+    // SAFETY: the caller holds the GVL outside of a GC, so no other code runs between the two calls.
+    unsafe {
+        let disabled = rb_sys::rb_gc_enable() == rb_sys::Qtrue as VALUE;
+        if disabled {
+            rb_sys::rb_gc_disable();
+        }
+        disabled
+    }
+}
+
 /// Returns the number of collections so far.
 ///
 /// # Safety

@@ -34,6 +34,7 @@ pub enum Note {
     OwnersUnknown {
         why: Text,
     },
+    GcDisabled {},
     /// The longest interval that the governor chose, ns.
     IntervalWidened {
         ns: u64,
@@ -121,6 +122,9 @@ impl Note {
                     libraries + refused,
                     if *refused > 0 { why } else { "" }
                 )
+            }
+            Self::GcDisabled {} => {
+                "the program has disabled the garbage collector, so objects that are garbage count as live".into()
             }
             Self::OwnersUnknown { why } => format!("nothing is known about owners: {why}"),
             Self::IntervalWidened { ns } => {

@@ -95,6 +95,7 @@ impl UnnamedProfile {
             facts.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
             facts.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
             (objects > 0).then_some(Note::LiveObjectsUntracked { objects }),
+            facts.gc_disabled.then_some(Note::GcDisabled {}),
             facts.malloc_seen.map(|(libraries, refused)| Note::MallocSeen { libraries, refused }),
             self.no_owners.clone().map(|why| Note::OwnersUnknown { why: why.into() }),
             (is_other && is_setitimer).then(|| Note::NoThreadTimers { engine: engine() }),
