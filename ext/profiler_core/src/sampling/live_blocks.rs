@@ -128,7 +128,16 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
     /// Usually one read; otherwise atomic operations on at most [`WINDOW`] slots.
     #[inline]
     pub fn remove(&self, address: u64) -> bool {
-        self.hold(address).map(|held| self.release(&held, true)).is_some()
+        self.may_have(address) && self.hold(address).map(|held| self.release(&held, true)).is_some()
+    }
+
+    /// Returns false if a block is certainly not in the table.
+    ///
+    /// # Signal safety
+    /// One read.
+    #[inline]
+    pub fn may_have(&self, address: u64) -> bool {
+        self.filter.get(filter_place(hash(address))).is_some_and(|it| it.load(Ordering::Relaxed) > 0)
     }
 
     /// Takes a block out of the table that the calling thread is about to resize, until [`Self::release`].
@@ -136,20 +145,8 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
     ///
     /// # Signal safety
     /// Same as for [`Self::remove`].
-    #[inline]
     pub fn hold(&self, address: u64) -> Option<HeldBlock> {
         let hash = hash(address);
-        let count = self.filter.get(filter_place(hash)).map_or(0, |it| it.load(Ordering::Relaxed));
-        if count > 0 {
-            self.find_and_hold(address, hash)
-        } else {
-            None
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn find_and_hold(&self, address: u64, hash: u64) -> Option<HeldBlock> {
         let (word, reserved) = (self.word(address), self.word(BUSY));
         let hold = |slot: &usize| {
             // The exchange keeps a program that frees a block twice from counting it twice.
@@ -165,8 +162,6 @@ impl<const SLOTS: usize> LiveBlocks<SLOTS> {
     ///
     /// # Signal safety
     /// A few atomic operations.
-    #[cold]
-    #[inline(never)]
     pub fn release(&self, held: &HeldBlock, is_freed: bool) {
         let Some(word) = self.words.get(held.slot) else { return };
         let next = if is_freed { 0 } else { held.word };

@@ -42,24 +42,34 @@ pub(super) fn set_mean(mean: u64) {
     }
 }
 
-/// Counts a block of the calling thread. Returns whether it should be sampled.
+/// Counts a block of the calling thread, unless there is a sample point on it. Returns whether there is none.
 #[inline(always)]
-pub(super) fn is_due(size: usize) -> bool {
+pub(super) fn passes(size: usize) -> bool {
     let me = thread_pointer();
-    let place = me.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - SLOTS.trailing_zeros());
-    let Some(countdown) = COUNTDOWNS.get(place) else { return false };
+    let countdown = Countdown::of(me);
     let left = countdown.left.load(Relaxed).wrapping_sub_unsigned(size as u64);
-    if countdown.owner.load(Relaxed) == me && left > 0 {
-        countdown.left.store(left, Relaxed);
+    if countdown.owner.load(Relaxed) != me || left <= 0 {
         return false;
     }
-    countdown.draw(me, size)
+    countdown.left.store(left, Relaxed);
+    true
+}
+
+/// Counts a block of the calling thread. Returns whether it should be sampled.
+pub(super) fn is_due(size: usize) -> bool {
+    let me = thread_pointer();
+    !passes(size) && Countdown::of(me).draw(me, size)
 }
 
 impl Countdown {
+    /// Returns the countdown of a thread.
+    #[inline(always)]
+    fn of(me: usize) -> &'static Self {
+        let place = me.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - SLOTS.trailing_zeros());
+        &COUNTDOWNS[place & (SLOTS - 1)]
+    }
+
     /// Draws the next sample point. Returns whether the one before was on the block.
-    #[cold]
-    #[inline(never)]
     fn draw(&self, me: usize, size: usize) -> bool {
         let mean = mean();
         if mean == 0 {

@@ -9,7 +9,7 @@ use ::core::mem::transmute;
 use ::core::prelude::rust_2021::*;
 use ::core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::countdown::is_due;
+use super::countdown::{is_due, passes};
 use super::{redirected, sample, BLOCKS};
 use crate::sys::got::Redirect;
 
@@ -161,17 +161,29 @@ type IntoPlace = unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int;
 type OfPointer = unsafe extern "C" fn(*mut c_void);
 
 /// Defines a function that allocates what the size in `$size` says, with these arguments and the place of the
-/// return address as the last one.
+/// return address as the last one. What most calls run keeps nothing on the stack, and jumps to the real function.
 macro_rules! allocating {
     ($name:ident, $place:ident as $type:ty, ($($argument:ident),+), $size:expr) => {
         unsafe extern "C" fn $name($($argument: usize,)+ place: usize) -> *mut c_void {
-            let (real, size): (_, usize) = (real!($place as $type), $size);
-            if !is_due(size) {
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C" fn at_sample_point($($argument: usize,)+ place: usize) -> *mut c_void {
+                let (real, size): (_, usize) = (real!($place as $type), $size);
+                let due = is_due(size);
+                // SAFETY: the caller's own arguments.
+                let block = unsafe { real($($argument),+) };
+                if due {
+                    sample(block as usize, size, place);
+                }
+                block
+            }
+            if passes($size) {
+                let real = real!($place as $type);
                 // SAFETY: the caller's own arguments.
                 return unsafe { real($($argument),+) };
             }
             // SAFETY: the caller's own arguments.
-            sampled(unsafe { real($($argument),+) }, size, place)
+            unsafe { at_sample_point($($argument,)+ place) }
         }
     };
 }
@@ -185,10 +197,25 @@ allocating!(on_valloc, VALLOC as OfSize, (size), size);
 allocating!(on_pvalloc, PVALLOC as OfSize, (size), size);
 
 unsafe extern "C" fn on_realloc(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
+    if !BLOCKS.may_have(block as u64) && passes(size) {
+        let real = real!(REALLOC as OfBlock);
+        // SAFETY: the caller's own arguments.
+        return unsafe { real(block, size) };
+    }
+    // SAFETY: the caller's own arguments.
+    unsafe { resize(block, size, place) }
+}
+
+/// Resizes a block that is in the table, or has a sample point.
+///
+/// # Safety
+/// Same as for `realloc`.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn resize(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
     // The block leaves the table first: afterwards another thread may have the address.
     let held = BLOCKS.hold(block as u64);
-    let real = real!(REALLOC as OfBlock);
-    let due = is_due(size);
+    let (real, due) = (real!(REALLOC as OfBlock), is_due(size));
     // SAFETY: the caller's own arguments.
     let resized = unsafe { real(block, size) };
     if let Some(held) = held {
@@ -196,10 +223,9 @@ unsafe extern "C" fn on_realloc(block: *mut c_void, size: usize, place: usize) -
         BLOCKS.release(&held, !resized.is_null() || size == 0);
     }
     if due {
-        sampled(resized, size, place)
-    } else {
-        resized
+        sample(resized as usize, size, place);
     }
+    resized
 }
 
 unsafe extern "C" fn on_reallocarray(
@@ -238,18 +264,21 @@ unsafe extern "C" fn on_posix_memalign(
 }
 
 unsafe extern "C" fn on_free(block: *mut c_void) {
-    BLOCKS.remove(block as u64);
+    #[cold]
+    #[inline(never)]
+    unsafe extern "C" fn of_sampled(block: *mut c_void) {
+        BLOCKS.remove(block as u64);
+        let real = real!(FREE as OfPointer);
+        // SAFETY: the caller's own argument.
+        unsafe { real(block) }
+    }
+    if BLOCKS.may_have(block as u64) {
+        // SAFETY: the caller's own argument.
+        return unsafe { of_sampled(block) };
+    }
     let real = real!(FREE as OfPointer);
     // SAFETY: the caller's own argument.
     unsafe { real(block) }
-}
-
-/// Samples a block that was just allocated, and returns it.
-#[cold]
-#[inline(never)]
-fn sampled(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
-    sample(block as usize, size, place);
-    block
 }
 
 /// Looks for libraries that were loaded since the last look. Called before the real `dlsym`.
