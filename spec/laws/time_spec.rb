@@ -29,6 +29,18 @@ RSpec.describe "CPU time" do
     end
   end
 
+  it "does not include the first start of a session", :timed do
+    own, first_ns = run_json(<<~RUBY)
+      began = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond)
+      session = Profiler.start(mode: %i[cpu native], interval: 100)
+      first_ns = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) - began
+      burn(10)
+      print_json([samples_in(session.stop, "Profiler::Native.start").sum(&:cpu), first_ns])
+    RUBY
+    expect(first_ns).to be > 1_000_000, "the first start takes too little to be seen"
+    expect(own).to be < first_ns / 4
+  end
+
   it "is reported with the requested and the effective interval", :timed do
     stats, times = run_json(<<~RUBY)
       profile = Profiler.run(timeline: true, threads: :current) { burn(400) }

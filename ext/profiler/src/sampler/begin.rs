@@ -10,7 +10,6 @@ use profiler_core::ids::ThreadId;
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 use profiler_core::record::counters::count;
-use profiler_core::record::Header;
 use profiler_core::session::spec::SessionSpec;
 
 use crate::before_3_3;
@@ -108,12 +107,12 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
     let me = vm::threads::current(ruby, NameChoice::Omitted)?;
     labels::adopt_inherited(ruby)?;
     let mut sampler = enter();
-    let Some(now) = register_thread(hub, &me) else { return Ok(()) };
+    let Some(id) = register_thread(hub, &me) else { return Ok(()) };
     let Some((ticks, _)) = sampler.find(session) else { return Ok(()) };
-    if let Some(threads) = ticks.threads.as_mut().filter(|it| !it.contains(&now.thread)) {
+    if let Some(threads) = ticks.threads.as_mut().filter(|it| !it.contains(&id)) {
         // There can be a thread for each request.
         threads.retain(|it| threads::live().any(|state| state.id() == *it));
-        threads.push(now.thread);
+        threads.push(id);
         // A thread that gets no timer is counted.
         let _ = sampler.apply_timers();
     }
@@ -122,7 +121,7 @@ pub(crate) fn join(ruby: &Ruby, session: SessionId) -> Result<(), magnus::Error>
 
 /// Registers a thread, with its labels. Returns `None` if it has ended, is the profiler's own, or the
 /// registry is full.
-fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<Header> {
+fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<ThreadId> {
     let native_id = thread.native_id?;
     // SAFETY: the GVL is held, and `thread` comes from a list that holds it.
     if unsafe { vm::own_threads::is_own(thread.object) } {
@@ -147,7 +146,7 @@ fn register_thread(hub: &Hub, thread: &RubyThread) -> Option<Header> {
     }
     wait::tag_thread(state);
     labels::refresh(hub, state, thread);
-    Some(state.now(cpu_ns))
+    Some(state.id())
 }
 
 /// Installs the handler of SIGPROF, if the session needs it and it is not installed yet. It stays installed.
@@ -161,37 +160,30 @@ fn own_signal(config: &Config) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The threads that a session profiles.
-struct Profiled {
-    /// The profiled threads; `None` means all present and future threads.
-    threads: Option<Vec<ThreadId>>,
-    readings: Vec<Header>,
+/// Registers the threads that a session wants, which stay registered until no session is left, and those that
+/// other threads may wait for. Returns the profiled ones; `None` means all present and future threads.
+fn register(all: &[RubyThread], hub: &Hub, config: &Config) -> Result<Option<Vec<ThreadId>>, Refusal> {
+    let selected = |it: &RubyThread| match &config.threads {
+        ThreadChoice::All => true,
+        ThreadChoice::Current => it.current,
+        ThreadChoice::These(objects) => objects.contains(&it.object),
+    };
+    let mut found = Vec::new();
+    for thread in all.iter().filter(|it| config.spec.measures.wall || selected(it)) {
+        found.extend(register_thread(hub, thread).filter(|_| selected(thread)));
+    }
+    if found.is_empty() {
+        return Err(Refusal::NoThreads);
+    }
+    Ok(match config.threads {
+        ThreadChoice::All => None,
+        _ => Some(found),
+    })
 }
 
-impl Profiled {
-    /// Registers the threads that a session wants, which stay registered until no session is left, and those
-    /// that other threads may wait for.
-    fn among(all: &[RubyThread], hub: &Hub, config: &Config) -> Result<Self, Refusal> {
-        let selected = |it: &RubyThread| match &config.threads {
-            ThreadChoice::All => true,
-            ThreadChoice::Current => it.current,
-            ThreadChoice::These(objects) => objects.contains(&it.object),
-        };
-        let mut found = Vec::new();
-        for thread in all.iter().filter(|it| config.spec.measures.wall || selected(it)) {
-            if let Some(now) = register_thread(hub, thread).filter(|_| selected(thread)) {
-                found.push(now);
-            }
-        }
-        if found.is_empty() {
-            return Err(Refusal::NoThreads);
-        }
-        Ok(match config.threads {
-            // These include the threads that started while Ruby listed its threads.
-            ThreadChoice::All => Self { threads: None, readings: thread_readings() },
-            _ => Self { threads: Some(found.iter().map(|it| it.thread).collect()), readings: found },
-        })
-    }
+/// Returns whether a session sees only what has certain labels, or is in a scope.
+fn is_selective(config: &Config, bounds: Bounds) -> bool {
+    bounds.scope.is_some() || !config.spec.is_unrestricted()
 }
 
 impl Sampler {
@@ -240,56 +232,35 @@ impl Sampler {
         numbered: Option<Counted>,
     ) -> Result<SessionId, Refusal> {
         own_signal(config)?;
-        let profiled = Profiled::among(all, hub, config)?;
-        let id = self.open(hub, config, bounds, profiled, numbered);
+        let threads = register(all, hub, config)?;
+        let id = hub.new_session();
+        self.add_ticks(id, config, bounds, threads, numbered);
         threads::repoll_all();
         self.wake();
         if let Err(errno) = self.apply_timers().or_else(|errno| self.fall_back(config, errno)) {
-            self.discard(id, hub);
+            self.ticks.retain(|it| it.id != id);
             return Err(Refusal::NoTimer(errno));
         }
         self.apply_object_demand();
         self.apply_memory_demand();
+        self.open(hub, id, config, bounds);
         Ok(id)
     }
 
-    /// Opens a session in the hub. No timer ticks for it yet. [`Sampler::discard`] undoes it.
-    fn open(
+    /// Adds the ticks of a session that begins.
+    fn add_ticks(
         &mut self,
-        hub: &'static Hub,
+        id: SessionId,
         config: &Config,
         bounds: Bounds,
-        profiled: Profiled,
+        threads: Option<Vec<ThreadId>>,
         numbered: Option<Counted>,
-    ) -> SessionId {
-        let Profiled { threads, readings } = profiled;
+    ) {
         let measures = config.spec.measures;
-        // With a scope, samples of any thread inside it are in view. `join` decides which threads get ticks.
-        let in_view = match bounds.watch {
-            true => Some(Vec::new()),
-            false => threads.clone().filter(|_| bounds.scope.is_none()),
-        };
-        let spec = SessionSpec { threads: in_view, scope: bounds.scope, ..config.spec.clone() };
-        let is_selective = !spec.is_unrestricted();
+        let is_selective = is_selective(config, bounds);
         let deepest = if self.ticks.is_empty() { 0 } else { CAPTURE.depth.load(Ordering::Relaxed) };
         CAPTURE.depth.store(deepest.max(config.depth), Ordering::Relaxed);
         let covers_process = threads.is_none() && !is_selective && !bounds.watch;
-        let vm_objects = (covers_process && measures.objects() && !bounds.windows).then(|| {
-            // SAFETY: sessions start with the GVL held.
-            unsafe { vm::allocations::total_allocated() }
-        });
-        // Objects allocated up to here do not belong to this session, nor do the Symbols that the first such
-        // count allocates.
-        allocation::flush();
-        let process_cpu_ns = (covers_process && measures.cpu).then(clock::process_cpu_ns);
-        let start = ProcessReadings { process_cpu_ns, vm_objects, ..ProcessReadings::now(hub) };
-        let id = hub.open(spec, &Registry, start.monotonic_ns, &readings);
-        self.collections.push(Collection {
-            scope: bounds.scope,
-            bound_to: bounds.block.then(native_thread::cached_native_id),
-            labels: config.spec.labels.clone(),
-            ..Collection::new(id, id, start, config.interval_ns)
-        });
         self.ticks.push(TickRequest {
             id,
             threads,
@@ -299,7 +270,7 @@ impl Sampler {
             interval_ns: config.interval_ns,
             max_overhead: config.max_overhead,
             every: config.every,
-            windows: bounds.windows.then(|| ObjectWindows::begin(hub, id, start.monotonic_ns)),
+            windows: bounds.windows.then(ObjectWindows::closed),
             no_objects: None,
             untracked: 0,
             paused: false,
@@ -312,7 +283,41 @@ impl Sampler {
             },
             given_up: None,
         });
-        id
+    }
+
+    /// Opens a session in the hub, whose timers and hooks are ready: all of this work of ours comes before the
+    /// first readings of its clocks.
+    fn open(&mut self, hub: &Hub, id: SessionId, config: &Config, bounds: Bounds) {
+        let Some(ticks) = self.ticks.iter_mut().find(|it| it.id == id) else { return };
+        let measures = config.spec.measures;
+        // With a scope, samples of any thread inside it are in view. `join` decides which threads get ticks.
+        let in_view = match bounds.watch {
+            true => Some(Vec::new()),
+            false => ticks.threads.clone().filter(|_| bounds.scope.is_none()),
+        };
+        let spec = SessionSpec { threads: in_view, scope: bounds.scope, ..config.spec.clone() };
+        let covers_process = ticks.threads.is_none() && !is_selective(config, bounds) && !bounds.watch;
+        let vm_objects = (covers_process && measures.objects() && !bounds.windows).then(|| {
+            // SAFETY: sessions start with the GVL held.
+            unsafe { vm::allocations::total_allocated() }
+        });
+        // Objects allocated up to here do not belong to this session, nor do the Symbols that the first such
+        // count allocates.
+        allocation::flush();
+        let process_cpu_ns = (covers_process && measures.cpu).then(clock::process_cpu_ns);
+        let start = ProcessReadings { process_cpu_ns, vm_objects, ..ProcessReadings::now(hub) };
+        // For all threads, these include those that started while Ruby listed its threads.
+        let readings = thread_readings(|thread| ticks.profiles(thread));
+        hub.open_as(id, spec, &Registry, start.monotonic_ns, &readings);
+        if ticks.windows.is_some() {
+            ticks.windows = Some(ObjectWindows::begin(hub, id, start.monotonic_ns));
+        }
+        self.collections.push(Collection {
+            scope: bounds.scope,
+            bound_to: bounds.block.then(native_thread::cached_native_id),
+            labels: config.spec.labels.clone(),
+            ..Collection::new(id, id, start, config.interval_ns)
+        });
     }
 
     /// Falls back to the timer of the process if the kernel refuses a timer for a thread, and to timers if it

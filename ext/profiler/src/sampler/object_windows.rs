@@ -9,6 +9,7 @@
 use profiler_core::pipeline::hub::Hub;
 use profiler_core::pipeline::SessionId;
 
+use crate::sys::clock;
 use crate::threads::Registry;
 
 /// The windows in which a session samples objects, if it does not do so all the time.
@@ -23,6 +24,11 @@ pub(crate) struct ObjectWindows {
 }
 
 impl ObjectWindows {
+    /// Returns the windows of a session that is not open yet. None of them is.
+    pub(super) fn closed() -> Self {
+        Self::noted_from(clock::monotonic_ns())
+    }
+
     /// Returns the windows of a session that begins at `now_ns`. None is open.
     pub(super) fn begin(hub: &Hub, session: SessionId, now_ns: u64) -> Self {
         hub.set_objects_paused(session, &Registry, true);

@@ -151,7 +151,7 @@ pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     threads::repoll_all();
     allocation::flush();
     if let Some(hub) = CAPTURE.hub() {
-        hub.resume(session, &Registry, clock::monotonic_ns(), &thread_readings());
+        hub.resume(session, &Registry, clock::monotonic_ns(), &thread_readings(|_| true));
     }
     sampler.reconcile();
     Ok(())
@@ -272,7 +272,10 @@ pub(crate) fn result_threads(
     vm::threads::list(ruby, NameChoice::Included)
 }
 
-/// Returns the live threads, with their clocks and labels.
-pub(super) fn thread_readings() -> Vec<Header> {
-    threads::live().map(|state| state.now(threads::cpu_ns(state))).collect()
+/// Returns those of the live threads, with their clocks and labels.
+pub(super) fn thread_readings(selected: impl Fn(ThreadId) -> bool) -> Vec<Header> {
+    threads::live()
+        .filter(|state| selected(state.id()))
+        .map(|state| state.now(threads::cpu_ns(state)))
+        .collect()
 }

@@ -72,5 +72,5 @@ pub(crate) fn unsettle(session: SessionId, end: &PartEnd) {
     }
     ticks.flush_memory(hub);
     collection.start.skip(&end.readings);
-    hub.resume(session, &Registry, clock::monotonic_ns(), &thread_readings());
+    hub.resume(session, &Registry, clock::monotonic_ns(), &thread_readings(|_| true));
 }

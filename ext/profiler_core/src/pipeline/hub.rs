@@ -106,13 +106,31 @@ impl Hub {
         started_ns: u64,
         threads: &[Header],
     ) -> SessionId {
-        self.catch_up(registry);
-        let state = SessionState::new(spec, started_ns, threads, &self.labels());
+        let id = self.new_session();
+        self.open_as(id, spec, registry, started_ns, threads);
+        id
+    }
+
+    /// Returns the id of a session that is opened later, by [`Hub::open_as`].
+    pub fn new_session(&self) -> SessionId {
         let mut drain = self.lock();
         let id = SessionId(drain.next_session);
         drain.next_session += 1;
-        drain.sessions.push(OpenSession { id, state, earlier: Earlier::default() });
         id
+    }
+
+    /// Opens the session with that id. The other arguments are as for [`Hub::open`].
+    pub fn open_as(
+        &self,
+        id: SessionId,
+        spec: SessionSpec,
+        registry: &dyn ThreadRegistry,
+        started_ns: u64,
+        threads: &[Header],
+    ) {
+        self.catch_up(registry);
+        let state = SessionState::new(spec, started_ns, threads, &self.labels());
+        self.lock().sessions.push(OpenSession { id, state, earlier: Earlier::default() });
     }
 
     /// Moves at most [`BATCH`] records from the ring to the sessions. Returns false when it found no more.
