@@ -59,8 +59,9 @@ module Profiler
       private
 
       def finish(error = nil)
-        guarded("the garbage collections of this process are not counted") { @recording.list_used }
+        guarded("the garbage collections of this process are not counted") { @recording.count_used }
         reported("the profile was lost") { @recording.process_ends(error) }
+        guarded("the garbage collections of this process are not listed") { @recording.list_used }
         wait_until_finished
       end
 

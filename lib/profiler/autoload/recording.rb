@@ -96,9 +96,14 @@ module Profiler
         line unless @claim.by_command?
       end
 
-      # Lists for +profiler record+ what this process used. Called before the profile is made, which allocates and may collect garbage.
+      # Counts what this process used, before the profile is made, which allocates and may collect garbage.
+      def count_used
+        @used_in_all = used.zip(@used).map { |now, before| now - before }
+      end
+
+      # Lists for +profiler record+ what this process used.
       def list_used
-        @claim.used(*used.zip(@used).map { |now, before| now - before })
+        @claim.used(*@used_in_all) if @used_in_all
       end
 
       # Starts counting in a forked child from what its parent used.
