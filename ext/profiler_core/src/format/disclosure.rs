@@ -9,6 +9,8 @@ use crate::text::units::{count, counted, duration, percent, round_duration};
 
 /// The minimum time without a CPU that is worth a line, ns.
 const MIN_CPU_WAIT_NS: u64 = 1_000_000;
+/// The shortest search for what is live that is worth a line, ns.
+const MIN_STOP_NS: u64 = 1_000_000;
 
 /// Describes the effective and the requested interval; `None` for a profile without ticks.
 pub(super) fn interval(profile: &Profile) -> Option<String> {
@@ -179,5 +181,14 @@ pub(super) fn overhead(profile: &Profile) -> Option<String> {
     let share = if too_short(profile).is_some() { None } else { overhead.share() };
     let share = share.map(|(share, of)| format!("{share} {of}: ")).unwrap_or_default();
     let (handler, own) = (duration(profile.stats.handler_ns), duration(profile.stats.collector_ns));
-    Some(format!("{share}{handler} in signal handlers and hooks, {own} in threads of its own"))
+    let live = collecting(profile).map(|it| format!("; {it}")).unwrap_or_default();
+    Some(format!("{share}{handler} in signal handlers and hooks, {own} in threads of its own{live}"))
+}
+
+/// Describes how long the search for what is live took, which collects garbage. `None` if it is not worth a line.
+fn collecting(profile: &Profile) -> Option<String> {
+    let tracks = profile.meta.modes.iter().any(|mode| mode == "heap" || mode == "native");
+    let stop_ns = profile.stats.stop_ns;
+    (tracks && stop_ns >= MIN_STOP_NS)
+        .then(|| format!("finding what is live took {}, which is not in the times", duration(stop_ns)))
 }
