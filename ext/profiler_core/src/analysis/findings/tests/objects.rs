@@ -113,6 +113,7 @@ fn samples_of_objects_are_not_time() {
     };
     example.row(MAIN, State::Running, &[("class", "String")], &weights(30), loads);
     example.row(MAIN, State::Running, &[("class", "String")], &weights(10), "<main> /app.rb:2");
-    let found = found(&example.profile());
-    assert!(found.iter().all(|it| it.0 == FindingKind::Allocations), "{found:?}");
+    let expected =
+        finding(FindingKind::Allocations, "allocated: 1.56 KiB of String in <main>", "/app.rb:1", 100);
+    assert_eq!(found(&example.profile())[0], expected);
 }
