@@ -86,6 +86,18 @@ RSpec.describe "mode: :heap" do
     expect(found[2]).to eq(80)
   end
 
+  it "knows where the program loaded the code whose objects are live" do
+    found = run_json(<<~RUBY)
+      profile = Profiler.run(mode: :heap, every: 1) { 200.times { |number| eval("def kept\#{number}(list) = list.map { |it| it + \#{number} }") } }
+      live = profile.samples.select { |row| row.labels["class"] == "(internal to Ruby)" && row.inuse_objects.positive? }
+      places = live.group_by { |row| row.frames.any? { |frame| frame.name == "Kernel#eval" } }.transform_values { |rows| rows.sum(&:inuse_objects) }
+      print_json(eval: places.fetch(true, 0), others: places.fetch(false, 0), findings: profile.findings.map { |it| it[:text] })
+    RUBY
+    expect(found[:eval]).to be > 400
+    expect(found[:others]).to be < found[:eval] / 10
+    expect(found[:findings].join).not_to match(/unsampled|100\.0% died/)
+  end
+
   it "tracks objects that are moved, and never counts freed ones" do
     rounds = run_json(<<~RUBY, timeout: 120)
       kept = []
