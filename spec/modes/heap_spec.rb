@@ -187,6 +187,16 @@ RSpec.describe "mode: :heap" do
     end
   end
 
+  it "shows the bytes of classes if time was measured too" do
+    report, values = run_json(<<~RUBY)
+      KEPT = Array.new(20_000) { |number| number.to_s }
+      profile = Profiler.run(mode: %i[cpu heap], every: 10) { MORE = Array.new(20_000) { |number| "text \#{number}" }; burn(50) }
+      print_json([profile.report(by: :class), profile.by(:class).map { |it| it[:value] }])
+    RUBY
+    expect(report).to match(/^inuse_space: .* in all$/).and match(/ KiB  9\d\.\d% +String +/)
+    expect(values.first).to eq "String"
+  end
+
   it "has its types in Go's order, by Go's own tool" do
     need "go"
     Dir.mktmpdir do |box|
