@@ -204,7 +204,7 @@ module Profiler
     # @return [Array<Hash>] +value weight heaviest count mean largest+. +value+ is +(none)+ for samples without the label.
     #   +heaviest+ is the function with the most self time among them (+name path first_line self+, or nil). +count+ requests or jobs
     #   with that value ended, and took +mean+ and at most +largest+ wall clock time; nil where they were not counted. Times are in
-    #   nanoseconds.
+    #   nanoseconds. Without +type+, a label that only objects or memory have, such as +class+, is shown with their bytes.
     # @raise [ArgumentError] if neither samples nor requests have the label; the message lists the existing ones
     def by(label, limit: 30, type: nil)
       _by(AnyObject.word("label", label), checked_limit(limit), typed(type)).map do |value, weight, heaviest, (count, mean, largest)|

@@ -49,4 +49,22 @@ RSpec.describe "Profiler::Profile" do
     RUBY
     expect(cpu).to be > used * 0.8
   end
+
+  it "says of time that it did not record that it was not recorded, and not that the program waited" do
+    paused, labels, collecting = run_json(<<~RUBY).map { |report| report.gsub(/\s+/, " ") }
+      kept = Array.new(300_000) { |number| number.to_s }
+      session = Profiler::Session.start
+      session.pause
+      sleep 0.3
+      session.resume
+      paused = session.stop
+      labels = Profiler.run(labels: { job: "mail" }) { burn(100) }
+      collecting = Profiler.run(ignore_gc: true) { 5.times { GC.start } }
+      print_json([paused, labels, collecting].map(&:report))
+    RUBY
+    expect([paused, labels, collecting].join).not_to match(/used the CPU for|not running|mode wall/)
+    expect(paused).to match(/note nothing was recorded for [\d.]+ m?s, as it was paused/)
+    expect(labels).to include "note only what ran under these labels was recorded: job=mail"
+    expect(collecting).to include "garbage collection is left out"
+  end
 end

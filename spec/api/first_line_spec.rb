@@ -7,7 +7,7 @@ RSpec.describe "the first line" do
   hooked = RUBY_VERSION >= "3.3"
 
   def record(source, mode: "cpu,wall")
-    result = profiler_child("record", "--json", "--mode", mode, "-o", "a.pb.gz", "--", RbConfig.ruby, script("#{burn}\n#{source}"), chdir: box, timeout: 120)
+    result = profiler_child("record", "--json", "--mode", *mode.split, "-o", "a.pb.gz", "--", RbConfig.ruby, script("#{burn}\n#{source}"), chdir: box, timeout: 120)
     expect(result.status).to be_success, result.err
     JSON.parse(result.err[/^\{.*/m], symbolize_names: true)
   end
@@ -86,6 +86,11 @@ RSpec.describe "the first line" do
     File.write("#{box}/big.rb", "module Big\n#{Array.new(20_000) { |number| "  def self.m#{number}(a, b) = a + b * #{number}\n" }.join}end\n")
     first = first_of("$:.unshift(#{box.inspect})\nrequire \"big\"\nburn(1)", mode: "cpu")
     expect(first).to include(kind: "loading", line: burn.lines.size + 2, share: be > 0.5)
+  end
+
+  it "says what loading took only if time was measured" do
+    found = record("require \"csv\"\nArray.new(50) { |number| number.to_s }", mode: "allocations --every 10").fetch(:findings)
+    expect(found).to all include(kind: "allocations", share: be <= 1)
   end
 
   it "is not the load of a program that runs in a required file", :timed do

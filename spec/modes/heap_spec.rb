@@ -86,6 +86,18 @@ RSpec.describe "mode: :heap" do
     expect(found[2]).to eq(80)
   end
 
+  it "knows where the program loaded the code whose objects are live" do
+    found = run_json(<<~RUBY)
+      profile = Profiler.run(mode: :heap, every: 1) { 200.times { |number| eval("def kept\#{number}(list) = list.map { |it| it + \#{number} }") } }
+      live = profile.samples.select { |row| row.labels["class"] == "(internal to Ruby)" && row.inuse_objects.positive? }
+      places = live.group_by { |row| row.frames.any? { |frame| frame.name == "Kernel#eval" } }.transform_values { |rows| rows.sum(&:inuse_objects) }
+      print_json(eval: places.fetch(true, 0), others: places.fetch(false, 0), findings: profile.findings.map { |it| it[:text] })
+    RUBY
+    expect(found[:eval]).to be > 400
+    expect(found[:others]).to be < found[:eval] / 10
+    expect(found[:findings].join).not_to match(/unsampled|100\.0% died/)
+  end
+
   it "tracks objects that are moved, and never counts freed ones" do
     rounds = run_json(<<~RUBY, timeout: 120)
       kept = []
@@ -173,6 +185,16 @@ RSpec.describe "mode: :heap" do
       expect(saved).to include(read: saved[:alive], alive: be >= 4_500, same_report: true, modes: %w[cpu heap])
       expect(saved[:report].gsub(/\n {10}(?=\S)/, " ")).to match(/^objects   .*; one in 5 sampled; [\d,]+ live at the end$/).and match(/^inuse_space: .* in all$/)
     end
+  end
+
+  it "shows the bytes of classes if time was measured too" do
+    report, values = run_json(<<~RUBY)
+      KEPT = Array.new(20_000) { |number| number.to_s }
+      profile = Profiler.run(mode: %i[cpu heap], every: 10) { MORE = Array.new(20_000) { |number| "text \#{number}" }; burn(50) }
+      print_json([profile.report(by: :class), profile.by(:class).map { |it| it[:value] }])
+    RUBY
+    expect(report).to match(/^inuse_space: .* in all$/).and match(/ KiB  9\d\.\d% +String +/)
+    expect(values.first).to eq "String"
   end
 
   it "has its types in Go's order, by Go's own tool" do

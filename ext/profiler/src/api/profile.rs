@@ -170,7 +170,7 @@ impl Profile {
     /// or nil; a limit of 0 means all.
     fn by(ruby: &Ruby, rb_self: &Self, label: String, limit: usize, options: RHash) -> Result<RArray, Error> {
         let profile = &rb_self.core;
-        let of = options::sample_type(ruby, profile, options)?;
+        let of = options::sample_type_by(ruby, profile, &label, options)?;
         let all = rb_self.ask(ruby, move |it| group_by(it, &label, of))?;
         let all = all.map_err(|reason| core_error(ruby, &reason))?.rows;
         let limit = if limit == 0 { all.len() } else { limit };

@@ -39,6 +39,17 @@ pub(crate) fn name_all(ruby: &Ruby, hub: &Hub) -> Result<(), Error> {
     Ok(())
 }
 
+/// Names the places of live objects that otherwise last as long as the code there.
+///
+/// # Errors
+/// Same as for [`name_some`].
+pub(crate) fn name_places(ruby: &Ruby, hub: &Hub) -> Result<(), Error> {
+    let places = briefly_without_gvl(ruby, || hub.places_without_names());
+    let (places, functions) = name(ruby, hub, places, Pace::Yielding)?;
+    briefly_without_gvl(ruby, || hub.name_pending(places, functions));
+    Ok(())
+}
+
 fn name(ruby: &Ruby, hub: &Hub, pending: Pending, pace: Pace) -> Result<(Pending, Vec<Function>), Error> {
     // SAFETY: the handles belong to a generation of this process, which `pending` keeps.
     match unsafe { naming::functions(ruby, &pending.handles, pace, std::process::id()) } {

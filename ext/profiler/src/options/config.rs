@@ -137,11 +137,16 @@ impl Config {
         } else {
             (0, None)
         };
+        let required = labels(ruby, "labels", keywords.labels)?;
+        if required != LabelSet::EMPTY {
+            let labels = required.pairs().iter().map(|(name, value)| format!("{name}={value}")).collect();
+            notes.push(Note::OnlyUnderLabels { labels });
+        }
         Ok(Self {
             spec: SessionSpec {
                 measures,
                 threads: None,
-                labels: labels(ruby, "labels", keywords.labels)?,
+                labels: required,
                 scope: None,
                 fibers: flag(ruby, "fibers", keywords.fibers)?,
                 spans: flag(ruby, "spans", keywords.spans)?,

@@ -62,6 +62,7 @@ impl Sampler {
             // A new process has used no CPU time.
             let process_cpu_ns = collection.start.process_cpu_ns.map(|_| 0);
             collection.start = ProcessReadings { process_cpu_ns, vm_objects: None, ..start };
+            collection.pauses = collection.pauses.since(start.monotonic_ns);
             collection.markers = Markers::default();
             collection.requests = Requests::default();
             collection.widest_ns = ticks.interval_ns;

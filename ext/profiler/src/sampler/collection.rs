@@ -25,6 +25,37 @@ pub(super) struct Collection {
     /// The labels that requests must have to count.
     pub(super) labels: LabelSet,
     pub(super) requests: Requests,
+    pub(super) pauses: Pauses,
+}
+
+/// The time during which a collection was paused.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pauses {
+    ended_ns: u64,
+    /// The start of the present pause, on the monotonic clock.
+    since_ns: Option<u64>,
+}
+
+impl Pauses {
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        self.since_ns.get_or_insert(now_ns);
+    }
+
+    pub(super) fn end(&mut self, now_ns: u64) {
+        self.ended_ns = self.until(now_ns);
+        self.since_ns = None;
+    }
+
+    /// Returns the sum of all pauses up to `now_ns`, in nanoseconds.
+    pub(super) fn until(self, now_ns: u64) -> u64 {
+        let present_ns = self.since_ns.map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
+        self.ended_ns.saturating_add(present_ns)
+    }
+
+    /// Returns the pauses from `now_ns` on.
+    pub(super) fn since(self, now_ns: u64) -> Self {
+        Self { ended_ns: 0, since_ns: self.since_ns.map(|_| now_ns) }
+    }
 }
 
 impl Collection {
@@ -40,6 +71,7 @@ impl Collection {
             markers: Markers::default(),
             labels: LabelSet::EMPTY,
             requests: Requests::default(),
+            pauses: Pauses::default(),
         }
     }
 
@@ -47,6 +79,7 @@ impl Collection {
     /// nanoseconds.
     pub(super) fn rotate(&mut self, end: ProcessReadings, ticks_each_ns: u64) {
         self.start = end;
+        self.pauses = self.pauses.since(end.monotonic_ns);
         self.widest_ns = ticks_each_ns;
         self.markers = Markers::default();
         self.requests = Requests::default();

@@ -136,6 +136,7 @@ impl TickRequest {
         // Readings of the whole process would include the pause.
         self.cpu_waits = CpuWaits::NotAsked;
         collection.start.process_cpu_ns = None;
+        collection.pauses.begin(clock::monotonic_ns());
         hub.pause(collection.id, &Registry, &self.thread_lives(&[]));
     }
 }
@@ -143,11 +144,14 @@ impl TickRequest {
 /// Resumes the session. If it was given up, returns the reason as an error.
 pub(crate) fn resume(session: SessionId) -> Result<(), &'static str> {
     let mut sampler = enter();
-    let Some(ticks) = sampler.ticks(session).filter(|it| it.paused) else { return Ok(()) };
+    let Some((ticks, collection)) = sampler.find(session).filter(|(ticks, _)| ticks.paused) else {
+        return Ok(());
+    };
     if let Some(why) = ticks.given_up {
         return Err(why);
     }
     ticks.paused = false;
+    collection.pauses.end(clock::monotonic_ns());
     threads::repoll_all();
     allocation::flush();
     if let Some(hub) = CAPTURE.hub() {

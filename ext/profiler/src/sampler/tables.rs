@@ -54,6 +54,7 @@ pub(crate) fn forget_code(ruby: &Ruby) -> Result<(), Error> {
     // Otherwise the places of objects that are already freed would be carried over, with their code.
     enter().ticks.iter_mut().for_each(|it| it.record_live_objects(hub, None));
     while hub.drain_batch(&Registry) {} // records in the ring would come into the new tables
+    pending::name_places(ruby, hub)?;
     FORGETTING.store(true, Ordering::Relaxed);
     hub.freeze_generation();
     labels::renew(hub);

@@ -114,6 +114,8 @@ pub(crate) struct SessionFacts {
     pub(crate) widest_ns: u64,
     pub(crate) markers: Markers,
     pub(crate) requests: Requests,
+    /// The time during which the session was paused, in nanoseconds.
+    pub(crate) paused_ns: u64,
     /// The time within object windows and the whole time, in nanoseconds, if the session has windows.
     pub(crate) object_windows: Option<(u64, u64)>,
 }
@@ -136,6 +138,7 @@ impl SessionFacts {
             widest_ns: collection.widest_ns,
             markers: collection.markers.clone(),
             requests: collection.requests.clone(),
+            paused_ns: collection.pauses.until(end.monotonic_ns()),
             object_windows: end.object_windows,
         }
     }

@@ -11,6 +11,8 @@ use crate::text::units::{count, counted, duration, percent, round_duration};
 const MIN_CPU_WAIT_NS: u64 = 1_000_000;
 /// The shortest search for what is live that is worth a line, ns.
 const MIN_STOP_NS: u64 = 1_000_000;
+/// Handlers that take this part of the time, a tenth, may have been limited: at most they take a fifth.
+const LONG_HANDLERS_DIVISOR: u64 = 10;
 
 /// Describes the effective and the requested interval; `None` for a profile without ticks.
 pub(super) fn interval(profile: &Profile) -> Option<String> {
@@ -38,8 +40,16 @@ fn why_coarse(profile: &Profile) -> &'static str {
     match &*profile.meta.engine {
         "thread_timer" | "setitimer" => "this kernel's CPU timers are no finer",
         "safepoint" => "samples are taken only where Ruby checks for interrupts",
-        _ => "sampling may use at most a fifth of a thread's time",
+        _ if handlers_took_much(profile) => "sampling may use at most a fifth of a thread's time",
+        _ => "the timers were late",
     }
+}
+
+/// Returns whether handlers took so much of the time that the limit of their share made intervals longer.
+fn handlers_took_much(profile: &Profile) -> bool {
+    let cpu_ns = profile.total().get(SampleType::Cpu);
+    let ran_ns = if cpu_ns > 0 { cpu_ns } else { profile.wall_ns(State::Running) };
+    profile.stats.handler_ns >= ran_ns / LONG_HANDLERS_DIVISOR
 }
 
 /// Describes the numbers of allocated and sampled objects; `None` if no objects were sampled.

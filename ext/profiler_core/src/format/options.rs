@@ -77,7 +77,10 @@ impl Options {
     /// Returns the sample type to show.
     pub(crate) fn sample_type_of(&self, profile: &Profile) -> Result<SampleType, Error> {
         match self.sample_type {
-            None => Ok(profile.default_sample_type()),
+            None => Ok(self.text.by.as_ref().map_or_else(
+                || profile.default_sample_type(),
+                |label| profile.default_sample_type_by(label),
+            )),
             Some(it) if profile.sample_types.contains(&it) => Ok(it),
             Some(it) => {
                 let has = profile.sample_types.iter().map(|it| it.name_and_unit().0).collect();

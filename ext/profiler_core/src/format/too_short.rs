@@ -46,8 +46,10 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
     let had = if samples == 0 { "no samples".into() } else { format!("only {}", counted(samples, "sample")) };
     let had = format!("{had} ({} of {noun})", duration(time_ns));
     let with_cpu_ns = profile.meta.duration_ns.saturating_sub(profile.stats.run_delay_ns);
-    let enough_ns = time_ns.max(FEW_SAMPLES.saturating_mul(requested_ns));
-    let elsewhere = cpu && !measured(SampleType::Wall) && with_cpu_ns / 2 > enough_ns;
+    let ran_ns = time_ns.saturating_add(profile.meta.gc_left_out_ns());
+    let enough_ns = ran_ns.max(FEW_SAMPLES.saturating_mul(requested_ns));
+    let is_whole = !measured(SampleType::Wall) && !profile.meta.is_partial();
+    let elsewhere = cpu && is_whole && with_cpu_ns / 2 > enough_ns;
     let coarse = time_ns / FEW_SAMPLES >= requested_ns;
     let interval_ns = interval_for(time_ns).filter(|it| *it < requested_ns && !coarse && !elsewhere);
     let advice = match interval_ns {
@@ -112,6 +114,21 @@ mod tests {
         assert!(too_short(&profile).unwrap().sentence.contains("mode wall"));
         profile.stats.run_delay_ns = 880_000_000;
         assert!(!too_short(&profile).unwrap().sentence.contains("mode wall"));
+    }
+
+    #[test]
+    fn time_that_was_not_recorded_was_no_wait() {
+        let unrecorded = [
+            Note::Paused { ns: 800_000_000 },
+            Note::OnlyUnderLabels { labels: vec!["a=1".into()] },
+            Note::GcLeftOut { ns: 800_000_000 },
+        ];
+        for note in unrecorded {
+            let mut profile = ran(6, 6_000_000, 900_000_000);
+            assert!(too_short(&profile).unwrap().sentence.contains("mode wall"));
+            profile.meta.notes.push(note);
+            assert!(!too_short(&profile).unwrap().sentence.contains("mode wall"));
+        }
     }
 
     #[test]

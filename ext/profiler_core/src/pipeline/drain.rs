@@ -8,11 +8,12 @@ use crate::pipeline::dumps::Dumps;
 use crate::pipeline::registry::{ThreadLife, ThreadRegistry};
 use crate::profile::Thread;
 use crate::record::detail::Detail;
+use crate::record::frame::{RawFrame, Synthetic};
 use crate::record::ring::Ring;
 use crate::record::{Header, Kind, RawRecord, State};
 use crate::result::ended_threads::EndedThreads;
 use crate::result::named_sums::NamedSums;
-use crate::result::part::Part;
+use crate::result::part::{distinct, Part};
 use crate::result::taken::Taken;
 use crate::session::gvl_ticks::{GvlTick, GvlTicks};
 use crate::session::key::Key;
@@ -170,6 +171,15 @@ impl Drain {
         is_due && !self.sessions.is_empty() && !self.have_events()
     }
 
+    /// Returns the handles of the generation at the places of objects that the VM made for code. They last as
+    /// names: where one has no name yet, the place is forgotten.
+    pub(crate) fn handles_by_name(&self) -> Vec<u64> {
+        let keys = self.sessions.iter().flat_map(|it| it.state.live_keys()).filter(|it| is_of_code(it));
+        let stacks = distinct(keys.filter_map(|it| it.stack));
+        let all = &self.generations.current.stacks;
+        distinct(stacks.into_iter().flat_map(|it| all.frames_of(it)).map(RawFrame::handle))
+    }
+
     /// Freezes the generation and starts a new table of label sets. Each session keeps its sums so far as a
     /// part, and continues from the same clocks.
     pub(crate) fn freeze_generation(&mut self, sets: &mut LabelSets) {
@@ -180,20 +190,22 @@ impl Drain {
             }
         }
         self.gvl_ticks.clear();
+        let by_name = self.handles_by_name();
         let (sessions, generations) = (&mut self.sessions, &mut self.generations);
         let renew = |sets: &mut LabelSets| {
             generations.freeze(|old, new| {
-                let mut moved: HashMap<StackId, StackId, FxBuildHasher> = HashMap::default();
+                let names = new.names.copy_names(&old.names, &by_name);
+                let named = |handle| names.get(&handle).copied().or(Synthetic::of(handle).map(|_| handle));
+                let mut moved: HashMap<(StackId, bool), Option<StackId>, FxBuildHasher> = HashMap::default();
                 let mut rekey = |key: &Key| {
-                    let mut place = key.stack;
-                    if let Some(class) = key.detail.class() {
-                        new.note_class(class);
-                        // Code keeps alive the objects that the VM made for it, and their memory, so the place
-                        // of their allocation would keep the code alive for ever.
-                        let of_others = class.library_number().is_some_and(|it| it != Libraries::RUBY);
-                        place = place.filter(|_| class.handle().is_some() || of_others);
-                    }
-                    let stack = place.map(|it| *moved.entry(it).or_insert_with(|| new.copy(old, it).0));
+                    key.detail.class().into_iter().for_each(|it| new.stacks.note_class(it));
+                    let stack = key.stack.and_then(|it| {
+                        let is_of_code = is_of_code(key);
+                        *moved.entry((it, is_of_code)).or_insert_with(|| match is_of_code {
+                            true => new.stacks.copy_as(&old.stacks, it, named),
+                            false => Some(new.stacks.copy(&old.stacks, it).0),
+                        })
+                    });
                     Key { stack, ..*key }
                 };
                 sessions.iter_mut().for_each(|it| it.state.rekey(&mut rekey, sets));
@@ -201,6 +213,15 @@ impl Drain {
         };
         sets.replace(renew);
     }
+}
+
+/// Returns whether the live object or block may be one that the VM made for code. Code keeps such objects alive,
+/// so the code at the place of their allocation would keep itself alive for ever.
+fn is_of_code(key: &Key) -> bool {
+    key.detail.class().is_some_and(|class| {
+        let of_others = class.library_number().is_some_and(|it| it != Libraries::RUBY);
+        class.handle().is_none() && !of_others
+    })
 }
 
 /// Returns the record as a tick on the holder of the GVL, if its thread held the GVL.

@@ -47,6 +47,29 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// Returns whether the profile lacks a part of its time: another part was selected, the session was paused,
+    /// limited to labels or ended early, or the profiles of a merge have gaps between them.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        let is_partial = |note: &Note| {
+            matches!(
+                note,
+                Note::Selected { .. }
+                    | Note::OnlyUnderLabels { .. }
+                    | Note::Paused { .. }
+                    | Note::RecordingEnded { .. }
+            )
+        };
+        self.merged.as_ref().is_some_and(|it| it.gaps) || self.notes.iter().any(is_partial)
+    }
+
+    /// Returns the time of garbage collection that was left out, ns.
+    #[must_use]
+    pub fn gc_left_out_ns(&self) -> u64 {
+        let left_out = |note: &Note| if let Note::GcLeftOut { ns } = note { *ns } else { 0 };
+        self.notes.iter().map(left_out).fold(0, u64::saturating_add)
+    }
+
     /// Returns the sentences of a merge, followed by those of the notes.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {

@@ -145,6 +145,17 @@ impl Profile {
         in_all.or_else(|| preferred().next()).or_else(last).unwrap_or(SampleType::Samples)
     }
 
+    /// Returns the sample type that a table by a label shows by default. Where samples of the usual type lack the
+    /// label, as time lacks the class of objects, it is one whose samples have it.
+    #[must_use]
+    pub fn default_sample_type_by(&self, label: &str) -> SampleType {
+        let labelled: Vec<&Sample> = self.samples.iter().filter(|it| it.label(label).is_some()).collect();
+        let has = |of: &SampleType| labelled.iter().any(|it| it.weights.get(*of) > 0);
+        let usual = self.default_sample_type();
+        let prefer = [usual, SampleType::InuseSpace, SampleType::AllocSpace];
+        prefer.into_iter().chain(self.sample_types.iter().copied()).find(has).unwrap_or(usual)
+    }
+
     /// Returns whether this is a merge and only some of its parts have the type.
     #[must_use]
     pub fn is_partial_type(&self, of: SampleType) -> bool {

@@ -34,6 +34,14 @@ pub enum Note {
     OwnersUnknown {
         why: Text,
     },
+    /// The session selected samples by labels, as `name=value`.
+    OnlyUnderLabels {
+        labels: Vec<String>,
+    },
+    /// The session was paused for this time, ns.
+    Paused {
+        ns: u64,
+    },
     GcDisabled {},
     /// The longest interval that the governor chose, ns.
     IntervalWidened {
@@ -127,6 +135,10 @@ impl Note {
                 "the program has disabled the garbage collector, so objects that are garbage count as live".into()
             }
             Self::OwnersUnknown { why } => format!("nothing is known about owners: {why}"),
+            Self::OnlyUnderLabels { labels } => {
+                format!("only what ran under these labels was recorded: {}", labels.join(", "))
+            }
+            Self::Paused { ns } => format!("nothing was recorded for {}, as it was paused", duration(*ns)),
             Self::IntervalWidened { ns } => {
                 format!("its ticks were up to {} apart, to stay within max_overhead", duration(*ns))
             }
@@ -233,7 +245,8 @@ impl Note {
             | (Self::SpansRefused { times: sum }, Self::SpansRefused { times: more })
             | (Self::StacksRefused { times: sum }, Self::StacksRefused { times: more })
             | (Self::MarkersRefused { markers: sum }, Self::MarkersRefused { markers: more })
-            | (Self::GcLeftOut { ns: sum }, Self::GcLeftOut { ns: more }) => add(sum, *more),
+            | (Self::GcLeftOut { ns: sum }, Self::GcLeftOut { ns: more })
+            | (Self::Paused { ns: sum }, Self::Paused { ns: more }) => add(sum, *more),
             (
                 Self::IdleLeftOut { threads, ns },
                 Self::IdleLeftOut { threads: their_threads, ns: their_ns },

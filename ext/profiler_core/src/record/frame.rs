@@ -51,6 +51,25 @@ impl RawFrame {
     }
 }
 
+/// The first handle of functions that are known by their names alone, which the VM has perhaps forgotten. They
+/// are the last 512 KiB below 2^48, where no object of the VM can be: on each system, the stack of the main
+/// thread or the kernel is there.
+const FIRST_NAMED: u64 = (1 << 48) - (1 << 19);
+
+/// Returns the handle of the function with this number among those that are known by their names alone. Returns
+/// `None` if there are too many.
+#[must_use]
+pub fn named_handle(number: usize) -> Option<u64> {
+    let handle = FIRST_NAMED + ((number as u64) << 3);
+    (handle < 1 << 48).then_some(handle)
+}
+
+/// Returns whether the VM knows what `handle` stands for, so that it has to be marked.
+#[must_use]
+pub fn is_of_vm(handle: u64) -> bool {
+    handle < FIRST_NAMED && Synthetic::of(handle).is_none()
+}
+
 /// Frames that are unknown to the VM. Their handles are small multiples of 8, which no object of the VM has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
@@ -123,6 +142,16 @@ mod tests {
                 assert_eq!((frame.handle(), frame.line()), (handle, line as u32));
             }
         }
+    }
+
+    #[test]
+    fn handles_of_names_are_unknown_to_the_vm() {
+        let numbers =
+            [0, 1, 65_535].map(|it| named_handle(it).map(|handle| RawFrame::new(handle, 7).handle()));
+        assert_eq!(numbers.map(|it| it.map(is_of_vm)), [Some(false); 3]);
+        assert_eq!(numbers, [0, 1, 65_535].map(named_handle));
+        assert_eq!(named_handle(65_536), None);
+        assert_eq!([0x7fff_ffff_fff8, 16, 64].map(is_of_vm), [true, false, true]);
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl Part {
 }
 
 /// Returns the distinct ids, sorted.
-pub(super) fn distinct<I: Ord>(ids: impl Iterator<Item = I>) -> Vec<I> {
+pub(crate) fn distinct<I: Ord>(ids: impl Iterator<Item = I>) -> Vec<I> {
     let mut ids: Vec<I> = ids.collect();
     ids.sort_unstable();
     ids.dedup();

@@ -127,6 +127,11 @@ impl SessionState {
         self.aggregate.rekey(|key| Key { labels: sets.renew(key.labels), ..new(key) });
     }
 
+    /// Iterates over the keys of the objects that were live when it last counted.
+    pub(crate) fn live_keys(&self) -> impl Iterator<Item = &Key> {
+        self.aggregate.live_keys()
+    }
+
     /// Returns whether there is a timeline that refers to stacks.
     #[must_use]
     pub fn has_events(&self) -> bool {

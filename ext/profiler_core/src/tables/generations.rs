@@ -122,11 +122,11 @@ impl Generations {
         self.reused = (self.reused.0.max(functions), self.reused.1.max(nodes));
     }
 
-    /// Freezes the current generation. `moved` copies what is still needed from its stacks to the new ones.
-    pub(crate) fn freeze(&mut self, moved: impl FnOnce(&Stacks, &mut Stacks)) {
+    /// Freezes the current generation. `moved` copies what is still needed of it to the new one.
+    pub(crate) fn freeze(&mut self, moved: impl FnOnce(&Generation, &mut Generation)) {
         let next = Generation { number: self.current.number + 1, ..Generation::default() };
         let frozen = std::mem::replace(&mut self.current, next);
-        moved(&frozen.stacks, &mut self.current.stacks);
+        moved(&frozen, &mut self.current);
         self.current.moved = self.current.size();
         self.reused = (self.reused.0 / 2, self.reused.1 / 2);
         self.frozen.push(frozen);
@@ -212,7 +212,7 @@ mod tests {
         let mut generations = Generations { many: 10, ..Generations::default() };
         add(&mut generations.current.stacks, 0..50);
         assert!(generations.is_outgrown(0) && !generations.is_outgrown(50));
-        generations.freeze(|_, new| add(new, 0..40));
+        generations.freeze(|_, new| add(&mut new.stacks, 0..40));
         assert!(!generations.is_outgrown(0), "live objects brought these along");
         add(&mut generations.current.stacks, 40..79);
         assert!(!generations.is_outgrown(0));

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::profile::Function;
-use crate::record::frame::Synthetic;
+use crate::record::frame::{named_handle, Synthetic};
 
 /// The names that a generation has learnt so far.
 #[derive(Debug, Default)]
@@ -29,6 +29,18 @@ impl NameCache {
     pub(crate) fn copy(&mut self, other: &Self, handles: &[u64]) {
         let known = |handle: &u64| Some((*handle, Arc::clone(other.0.get(handle)?)));
         self.0.extend(handles.iter().filter_map(known));
+    }
+
+    /// Returns handles that stand for the names of these here, and need no code of the VM. Those that have no
+    /// name, or for which there is no space, are left out.
+    pub(crate) fn copy_names(&mut self, other: &Self, handles: &[u64]) -> HashMap<u64, u64, FxBuildHasher> {
+        let named = handles.iter().filter_map(|handle| Some((*handle, other.0.get(handle)?)));
+        let copied = named.enumerate().map_while(|(number, (handle, function))| {
+            let copy = named_handle(number)?;
+            self.0.insert(copy, Arc::clone(function));
+            Some((handle, copy))
+        });
+        copied.collect()
     }
 
     /// Returns the name of a handle, if it is known or synthetic.

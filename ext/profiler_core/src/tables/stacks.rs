@@ -12,7 +12,7 @@ use hashbrown::HashTable;
 
 use crate::ids::{FrameId, FunctionId, Interner, StackId};
 use crate::profile::{Frame, Node};
-use crate::record::frame::{RawFrame, Synthetic};
+use crate::record::frame::{is_of_vm, RawFrame, Synthetic};
 use crate::record::object_class::Class;
 use crate::record::RawRecord;
 use crate::tables::recent_stack::RecentStack;
@@ -154,13 +154,27 @@ impl Stacks {
         (self.intern_frames(frames.into_iter()).unwrap_or(StackId(0)), depth)
     }
 
+    /// Copies a stack of `other` with the handles that `new` returns for its own. Returns `None` if it has none
+    /// for one of them.
+    pub(crate) fn copy_as(
+        &mut self,
+        other: &Self,
+        stack: StackId,
+        mut new: impl FnMut(u64) -> Option<u64>,
+    ) -> Option<StackId> {
+        let renamed = |it: RawFrame| Some(RawFrame::new(new(it.handle())?, it.line() as i32));
+        let mut frames: Vec<RawFrame> = other.frames_of(stack).map(renamed).collect::<Option<_>>()?;
+        frames.reverse();
+        self.intern_frames(frames.into_iter())
+    }
+
     fn intern_node(&mut self, node: RawNode) -> StackId {
         let nodes = self.nodes();
         let stack = self.nodes.intern(node);
         if self.nodes() > nodes {
             let (known, handle) = (self.handles.rows().len(), node.frame.handle());
             let _: FunctionId = self.handles.intern(handle);
-            if self.handles.rows().len() > known && Synthetic::of(handle).is_none() {
+            if self.handles.rows().len() > known && is_of_vm(handle) {
                 self.of_vm.push(handle);
             }
         }

@@ -23,6 +23,16 @@ pub(super) fn sample_type(ruby: &Ruby, profile: &Profile, options: RHash) -> Res
     Ok(requested_type(ruby, profile, options)?.unwrap_or_else(|| profile.default_sample_type()))
 }
 
+/// Returns the sample type that `type:` names, or else the one that a table by this label shows by default.
+pub(super) fn sample_type_by(
+    ruby: &Ruby,
+    profile: &Profile,
+    label: &str,
+    options: RHash,
+) -> Result<SampleType, Error> {
+    Ok(requested_type(ruby, profile, options)?.unwrap_or_else(|| profile.default_sample_type_by(label)))
+}
+
 fn requested_type(ruby: &Ruby, profile: &Profile, options: RHash) -> Result<Option<SampleType>, Error> {
     let Some(name) = option::<String>(ruby, options, "type")? else { return Ok(None) };
     let name_of = |it: &SampleType| it.name_and_unit().0;

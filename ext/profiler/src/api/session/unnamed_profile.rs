@@ -25,6 +25,9 @@ use crate::{naming, vm};
 const EXPERIMENTAL: &str =
     "macOS support is experimental: profiler was compiled for it, but its authors have never run it there";
 
+/// A session is noted as paused if that took more than this part of its time: one hundredth.
+const MIN_PAUSE_DIVISOR: u64 = 100;
+
 /// A result whose functions have no names yet.
 #[derive(Debug)]
 #[must_use = "its handles stay alive until it is named or abandoned"]
@@ -94,6 +97,7 @@ impl UnnamedProfile {
             probe::NEEDED.then(|| Note::NewerRuby { newest: probe::NEWEST_TESTED.into() }),
             facts.given_up.map(|why| Note::RecordingEnded { why: why.into() }),
             facts.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
+            self.paused(),
             (objects > 0).then_some(Note::LiveObjectsUntracked { objects }),
             facts.gc_disabled.then_some(Note::GcDisabled {}),
             facts.malloc_seen.map(|(libraries, refused)| Note::MallocSeen { libraries, refused }),
@@ -109,6 +113,15 @@ impl UnnamedProfile {
             sampler::collector_failed().then_some(Note::CollectorFailed {}),
         ];
         config.notes.iter().cloned().chain(of_this_one.into_iter().flatten()).collect()
+    }
+
+    /// Notes that the session was paused for so long that its other times have to be read with that in mind.
+    /// A session that was given up says so itself.
+    fn paused(&self) -> Option<Note> {
+        let Self { facts, requested_ns, .. } = self;
+        let duration_ns = requested_ns.saturating_sub(facts.start.monotonic_ns);
+        let is_worth = facts.given_up.is_none() && facts.paused_ns > duration_ns / MIN_PAUSE_DIVISOR;
+        is_worth.then_some(Note::Paused { ns: facts.paused_ns })
     }
 
     /// Builds the profile. Needs no GVL.

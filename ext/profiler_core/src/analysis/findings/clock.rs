@@ -21,8 +21,10 @@ pub(super) struct Clock<'profile> {
     parts: Vec<TimeUse>,
     /// The sample type.
     pub(super) of: SampleType,
-    /// The time that shares refer to.
+    /// The time that shares refer to; 0 in a profile of objects alone, whose samples are not time.
     pub(super) total: u64,
+    /// Whether the weights are time.
+    pub(super) is_timed: bool,
     /// The part of the waits for the GVL in which its holder had a CPU, 0 to 1.
     had_cpu: f64,
     /// Whether the program is a server: it handled requests or jobs.
@@ -91,8 +93,16 @@ impl<'profile> Clock<'profile> {
         };
         let parts = profile.samples.iter().enumerate().map(part).collect();
         let of = timed.unwrap_or(SampleType::Samples);
-        let mut clock =
-            Self { profile, parts, of, total: 0, had_cpu: 1.0, serves: false, is_throttled: false };
+        let mut clock = Self {
+            profile,
+            parts,
+            of,
+            total: 0,
+            is_timed: timed.is_some(),
+            had_cpu: 1.0,
+            serves: false,
+            is_throttled: false,
+        };
         let handlers = Handlers::of(profile);
         clock.serves = profile.requests.count() > 0 || clock.handles_requests(&handlers);
         if clock.serves {
@@ -113,9 +123,7 @@ impl<'profile> Clock<'profile> {
             clock.had_cpu =
                 if without_cpu > 0 { ran as f64 / (ran as f64 + without_cpu as f64) } else { 1.0 };
         }
-        // Samples of objects are not time.
-        let objects = profile.sample_types.contains(&SampleType::AllocObjects);
-        if timed.is_some() || !objects {
+        if clock.is_timed || !profile.sample_types.contains(&SampleType::AllocObjects) {
             clock.total = clock.weight(|it| clock.is_counted(it));
         }
         clock

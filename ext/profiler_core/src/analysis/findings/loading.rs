@@ -40,7 +40,7 @@ pub(super) fn find(sites: &Sites<'_>, clock: &Clock<'_>) -> Option<Finding> {
     let is_own = packages.get(&None).is_some_and(|it| it.0 > weight / 2);
     let what = match package {
         Some(package) if spent >= weight / 10 * 9 => format!(" for {package}"),
-        Some(package) => format!(", {} of it for {package}", duration(spent)),
+        Some(package) => format!(", {} of it for {package}", clock.of.amount(spent)),
         None if is_own && !sites.is_tool() && place.is_some_and(|it| sites.is_app(it)) => {
             " of its own".into()
         }

@@ -136,10 +136,12 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         all.extend(blocked::find(profile, &sites, &clock));
         all.extend(gvl::find(profile, &sites, &clock));
         all.extend(garbage::find(profile, &sites, &clock));
+        all.extend(loading::find(&sites, &clock));
     }
-    all.extend(loading::find(&sites, &clock));
-    all.extend(loading::find_start(&clock));
-    all.extend(no_cpu::find(profile, &clock));
+    if clock.is_timed {
+        all.extend(loading::find_start(&clock));
+        all.extend(no_cpu::find(profile, &clock));
+    }
     let (mut all, mut notes): (Vec<Finding>, Vec<Finding>) =
         all.into_iter().partition(|it| it.share.is_some());
     all.sort_by_key(|it| Reverse(rank(it)));

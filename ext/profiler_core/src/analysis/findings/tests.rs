@@ -1,6 +1,6 @@
 use super::*;
 use crate::analysis::example::{Example, MAIN};
-use crate::profile::{Marker, Note};
+use crate::profile::{Marker, Merged, Note};
 use crate::record::State;
 
 mod loading;
@@ -301,6 +301,10 @@ fn cpu_time_alone_says_how_little_of_the_time_it_shows() {
     assert_eq!(of_cpu_time(100, without_cpu).len(), 1, "it waited for 196 of the other 300 ms");
     let of_one_thread = |it: &mut Profile| it.stats.unseen_cpu_ns = 0;
     assert!(of_cpu_time(100, of_one_thread).is_empty(), "other threads may have computed");
+    let of_a_moment = |it: &mut Profile| (it.meta.duration_ns, it.stats.unseen_cpu_ns) = (4_000_000, 1);
+    assert!(of_cpu_time(1, of_a_moment).is_empty(), "it may be the profiler's own start");
+    let with_gaps = |it: &mut Profile| it.meta.merged = Some(Merged { gaps: true, ..Merged::default() });
+    assert!(of_cpu_time(100, with_gaps).is_empty(), "the rest may be the time between two programs");
     let without_samples = |it: &mut Profile| {
         of_one_thread(it);
         it.samples.iter_mut().for_each(|row| row.weights.set(SampleType::Samples, 0));

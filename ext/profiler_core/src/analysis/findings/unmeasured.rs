@@ -6,13 +6,14 @@ use crate::text::units::duration;
 
 /// The part of its time for which a program must have been off the CPU.
 const MIN_OFF_CPU_SHARE: f64 = 0.5;
+/// The shortest time off the CPU that is worth a line, ns. A tiny request's may be the profiler's own start.
+const MIN_OFF_CPU_NS: u64 = 5_000_000;
 
 /// Finds that only CPU time was measured and that the program mostly did not run. Time in which it could run,
 /// but others had the CPU, does not count.
 pub(super) fn find(profile: &Profile) -> Option<Finding> {
     let measured = |of| profile.sample_types.contains(&of);
-    let is_partial =
-        |it: &Note| matches!(it, Note::Selected { .. } | Note::RecordingEnded { .. } | Note::ReadFrom { .. });
+    let is_foreign = |it: &Note| matches!(it, Note::ReadFrom { .. });
     // The CPU time of the whole process is known only if all of its threads were profiled. Without a sample,
     // the profile has nothing else to say.
     let unseen_ns = profile.stats.unseen_cpu_ns;
@@ -20,14 +21,17 @@ pub(super) fn find(profile: &Profile) -> Option<Finding> {
     if !measured(SampleType::Cpu)
         || measured(SampleType::Wall)
         || !is_known
-        || profile.meta.notes.iter().any(is_partial)
+        || profile.meta.is_partial()
+        || profile.meta.notes.iter().any(is_foreign)
     {
         return None;
     }
     let all_ns = profile.meta.duration_ns;
     let with_cpu_ns = all_ns.saturating_sub(profile.stats.run_delay_ns);
-    let cpu_ns = profile.total().get(SampleType::Cpu).saturating_add(unseen_ns);
-    if with_cpu_ns.saturating_sub(cpu_ns) as f64 <= with_cpu_ns as f64 * MIN_OFF_CPU_SHARE {
+    let seen_ns = profile.total().get(SampleType::Cpu).saturating_add(profile.meta.gc_left_out_ns());
+    let cpu_ns = seen_ns.saturating_add(unseen_ns);
+    let off_cpu_ns = with_cpu_ns.saturating_sub(cpu_ns);
+    if off_cpu_ns < MIN_OFF_CPU_NS || off_cpu_ns as f64 <= with_cpu_ns as f64 * MIN_OFF_CPU_SHARE {
         return None;
     }
     let text =

@@ -32,6 +32,16 @@ impl Hub {
         Some(Pending { generation: generation.enter(), handles })
     }
 
+    /// Returns the handles without a name that [`Hub::freeze_generation`] would forget with the places of live
+    /// objects.
+    pub fn places_without_names(&self) -> Pending {
+        let mut drain = self.lock();
+        let handles = drain.handles_by_name();
+        let generation = &mut drain.generations.current;
+        let handles = generation.names.unknown(&handles);
+        Pending { generation: generation.enter(), handles }
+    }
+
     /// Copies a piece of what those sums need. Returns whether there may be more.
     fn copy_some_pending(&self) -> bool {
         let mut drain = self.lock();

@@ -35,6 +35,10 @@ impl SessionObjects {
         }
     }
 
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.objects.values().map(|(_, key)| key).chain(self.live.keys())
+    }
+
     pub(super) fn into_live(self) -> impl Iterator<Item = (Key, RowSums)> {
         self.live.into_iter()
     }

@@ -85,6 +85,11 @@ impl Aggregate {
         self.objects.rekey(new);
     }
 
+    /// Iterates over the keys of the objects that were live at the last count.
+    pub(crate) fn live_keys(&self) -> impl Iterator<Item = &Key> {
+        self.objects.keys()
+    }
+
     /// Returns the sums in any order.
     #[must_use]
     pub fn into_weights(self) -> Vec<(Key, RowSums)> {

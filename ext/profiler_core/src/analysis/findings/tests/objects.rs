@@ -99,3 +99,21 @@ fn objects_without_a_class_can_be_live_too() {
         finding(FindingKind::Allocations, "allocated: 80.0 MiB of objects in Cache#add", "/app.rb:9", 100);
     assert_eq!(found(&example.profile())[1], expected);
 }
+
+#[test]
+fn samples_of_objects_are_not_time() {
+    let mut example = Example::lasting_ms(1_000);
+    let loads = "<main> /app.rb:1; Kernel#require; <top (required)> /g/gems/csv-3.3/csv.rb:1";
+    let weights = |objects| {
+        [
+            (SampleType::Samples, objects),
+            (SampleType::AllocObjects, objects),
+            (SampleType::AllocSpace, 40 * objects),
+        ]
+    };
+    example.row(MAIN, State::Running, &[("class", "String")], &weights(30), loads);
+    example.row(MAIN, State::Running, &[("class", "String")], &weights(10), "<main> /app.rb:2");
+    let expected =
+        finding(FindingKind::Allocations, "allocated: 1.56 KiB of String in <main>", "/app.rb:1", 100);
+    assert_eq!(found(&example.profile())[0], expected);
+}
