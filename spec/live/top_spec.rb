@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require "profiler"
+require "profiler/cli"
+require "profiler/cli/top"
 require_relative "../support/live"
 require_relative "../support/tools"
 
@@ -133,5 +136,14 @@ RSpec.describe "profiler top" do
       expect(profiler_of("top", "--once", "--window", "0", pid).err).to match(/--window "0" is not a number of seconds/)
       expect(profiler_of("top", "--once", "--by", "endpoint", "--window", "0.2", pid).err).to match(/endpoint/)
     end
+  end
+end
+
+RSpec.describe Profiler::CLI::Windows do
+  it "has the length of its profile, however late the answer comes" do
+    profile = Profiler.run(mode: :cpu) { sleep 0.1 }
+    client = Object.new
+    client.define_singleton_method(:ask) { |_| sleep(1) && [{}, profile.to_pprof] }
+    expect(described_class.new(client, 1, 0.1).next.seconds).to eq(profile.stats[:duration_ns] / 1e9)
   end
 end

@@ -14,6 +14,8 @@ use crate::text::units::{bytes, count, signed_bytes};
 const ROWS: usize = 20;
 /// The smallest growth of a class, in bytes, that is worth a sentence.
 const MIN_GROWTH: i64 = 1 << 20;
+/// The kinds of free memory that malloc and Ruby keep.
+const FREE: [&str; 5] = ["free_chunks", "tops", "cached", "free_slots", "empty_pages"];
 
 /// The change of one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -104,6 +106,14 @@ impl LedgerDiff {
         self.notes.iter().for_each(|it| text.push_str(&format!("Note: {it}\n")));
         write_changes(&mut text, "resident memory", &self.kinds, |name| kind_words(name).to_owned());
         write_changes(&mut text, "owner", &self.owners, |name| clean(name).into_owned());
+        if let Some(free) = self.grown_free() {
+            let _ = writeln!(
+                text,
+                "\n{} of the growth are free memory, which malloc and Ruby keep: nothing holds it. The findings of profiler memory \
+                 --owners PID say what returns it.",
+                bytes(free.unsigned_abs())
+            );
+        }
         if let Some(class) = self.grown_class() {
             let _ = writeln!(
                 text,
@@ -113,6 +123,14 @@ impl LedgerDiff {
             );
         }
         text
+    }
+
+    /// Returns by how much free memory grew, if that is at least half of the growth.
+    fn grown_free(&self) -> Option<i64> {
+        let rows = self.kinds.iter().filter(|it| FREE.contains(&&*it.name));
+        let grown: i64 = rows.map(RowChange::growth).sum();
+        let half = (self.rss_after as i64 - self.rss_before as i64) / 2;
+        (grown >= half.max(MIN_GROWTH)).then_some(grown)
     }
 
     /// Returns the class that grew most, if it is a good part of the growth.
@@ -202,6 +220,19 @@ mod tests {
         );
         assert!(!text.contains("code of a JIT"), "{text}");
         assert!(!text.contains("--why"), "{text}");
+    }
+
+    #[test]
+    fn says_that_free_memory_grew() {
+        let before = with_kinds(&[("free_chunks", 50 << 20, 9), ("of_objects", 90 << 20, 9)]);
+        let after =
+            |free: u64, used: u64| with_kinds(&[("tops", free << 20, 9), ("of_objects", used << 20, 9)]);
+        let text = LedgerDiff::new(&before, &after(90, 110)).text();
+        assert!(text.contains("\n40.0 MiB of the growth are free memory"), "{text}");
+        for (free, used) in [(70, 120), (40, 90), (50, 90)] {
+            let text = LedgerDiff::new(&before, &after(free, used)).text();
+            assert!(!text.contains("of the growth"), "{text}");
+        }
     }
 
     #[test]

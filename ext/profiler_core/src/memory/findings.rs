@@ -3,6 +3,7 @@
 use super::holders::StepRow;
 use super::ledger::{Ledger, Snapshot};
 use super::rows::{LedgerFinding, OwnerRow};
+use super::slots::INTERNAL;
 use crate::text::clean;
 use crate::text::units::{bytes, count, counted, percent};
 
@@ -13,6 +14,22 @@ const MIN_SHARE: f64 = 0.05;
 const MIN_LEAK: u64 = 1 << 20;
 /// The share of the resident memory from which on the objects of one class are worth a finding.
 const MIN_CLASS_SHARE: f64 = 0.25;
+/// The loaded code that is worth a finding, in bytes and as a share of the resident memory: each program has some.
+const MIN_CODE: u64 = 16 << 20;
+const MIN_CODE_SHARE: f64 = 0.15;
+/// The types of the VM's own objects that exist for code, by the names of [`type_name`](super::slots::type_name).
+const CODE: [&str; 10] = [
+    "iseq (code)",
+    "Class",
+    "Module",
+    "inclusion of a module",
+    "method entry",
+    "scope of constants",
+    "call info",
+    "call cache",
+    "constant cache",
+    "syntax tree",
+];
 /// The address space without memory that is worth a finding, in bytes and as a multiple of the resident memory.
 const MIN_ABSENT: u64 = 1 << 30;
 const MIN_ABSENT_TIMES: u64 = 8;
@@ -33,6 +50,7 @@ fn all(ledger: &Ledger) -> Vec<LedgerFinding> {
         all.extend(tops(ledger, snapshot));
         all.extend(free_pages(ledger, snapshot));
         all.extend(fragments(ledger, snapshot));
+        all.extend(code(ledger, snapshot));
         all.extend(retained(ledger, snapshot).or_else(|| class(ledger, snapshot)));
     }
     all.extend(jemalloc(ledger));
@@ -180,6 +198,22 @@ fn class(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
     })
 }
 
+/// The code that was loaded, with its classes and methods.
+fn code(ledger: &Ledger, snapshot: &Snapshot) -> Option<LedgerFinding> {
+    let is_code =
+        |owner: &&OwnerRow| owner.name.strip_prefix(INTERNAL).is_some_and(|name| CODE.contains(&name));
+    let code: u64 = snapshot.owners.iter().filter(is_code).map(|owner| owner.bytes).sum();
+    (code >= MIN_CODE && code as f64 >= ledger.rss as f64 * MIN_CODE_SHARE).then(|| {
+        finding(
+            "code",
+            code,
+            format!("{} are Ruby code that was loaded, with its classes, methods and caches", bytes(code)),
+            "profiler boot --mode native -- COMMAND shows how much each required file holds. Leave out gems that are not needed, or \
+             load them before workers are forked, which then share most of this memory.",
+        )
+    })
+}
+
 /// Free memory of jemalloc: whole pages, and the rest of pages that also have blocks in use.
 fn jemalloc(ledger: &Ledger) -> Vec<LedgerFinding> {
     let Some(count) = &ledger.jemalloc else { return Vec::new() };
@@ -275,6 +309,7 @@ mod tests {
     use crate::memory::holders::{HolderRow, Why};
     use crate::memory::ledger::tests::with_kinds;
     use crate::memory::rows::{ArenaRow, HintRow, SizeRow};
+    use crate::memory::slots::{type_name, HeapSlot};
 
     const MIB: u64 = 1 << 20;
 
@@ -318,9 +353,9 @@ mod tests {
         let anonymous = vec![owner("#<anonymous subclass of Object>", 26 * MIB, 7)];
         ledger.snapshot = Some(Snapshot { owners: anonymous, ..Snapshot::default() });
         assert!(all(&ledger)[0].remedy.contains("--why '*' PID"), "{}", all(&ledger)[0].remedy);
-        let code = format!("{}iseq (code)", crate::memory::slots::INTERNAL);
+        let internal = format!("{INTERNAL}Array");
         let owners = vec![
-            owner(&code, 40 * MIB, 5),
+            owner(&internal, 40 * MIB, 5),
             owner("(all other classes)", 35 * MIB, 9),
             owner("libz.so", 30 * MIB, 0),
             owner("Mail", 26 * MIB, 7),
@@ -347,6 +382,29 @@ mod tests {
         let found = all(&ledger);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].text, "20.0 MiB would be free without one object of class Hash");
+    }
+
+    #[test]
+    fn names_loaded_code_if_it_is_much() {
+        let owner = |name: &str, bytes| OwnerRow { name: name.into(), bytes, ..OwnerRow::default() };
+        let owners =
+            ["iseq (code)", "Class", "Hash"].map(|name| owner(&format!("{INTERNAL}{name}"), 20 * MIB));
+        let mut ledger = with_kinds(&[("of_objects", 200 * MIB, 9)]);
+        ledger.snapshot = Some(Snapshot {
+            owners: [&owners[..], &[owner("Module", 20 * MIB)]].concat(),
+            ..Snapshot::default()
+        });
+        let found = all(&ledger);
+        assert_eq!(
+            found[0].text,
+            "40.0 MiB are Ruby code that was loaded, with its classes, methods and caches"
+        );
+        assert!(found[0].remedy.starts_with("profiler boot --mode native"), "{}", found[0].remedy);
+        ledger.rss *= 2;
+        assert!(all(&ledger).is_empty());
+        for name in CODE {
+            assert!((0..HeapSlot::TYPES).any(|number| type_name(number) == name), "{name}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ module Profiler
       # @!attribute profile
       #   @return [Profile] without the waits of idle threads
       # @!attribute seconds
-      #   @return [Float]
+      #   @return [Float] the length by the process's own clock: its answers come late if many threads want the GVL
       Window = Struct.new(:profile, :seconds)
 
       # The length of a window, in seconds.
@@ -47,12 +47,11 @@ module Profiler
       # @raise [Control::Client::Failed]
       def take
         _, bytes = @client.ask(do: "rotate", session: @session)
-        now = Clock.now
-        seconds, @began = now - @began, now
+        @began = Clock.now
         profile = Native.parse(bytes)
         @seen.shift if @seen.size >= MAX_WINDOWS
         @seen << profile
-        Window.new(profile.without_idle, seconds)
+        Window.new(profile.without_idle, profile.stats[:duration_ns] / 1e9)
       end
 
       # Returns the seconds until the window ends.

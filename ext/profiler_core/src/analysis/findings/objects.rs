@@ -9,6 +9,7 @@ use crate::analysis::sites::Sites;
 use crate::ids::FunctionId;
 use crate::memory::owner_name::UNREFERENCED;
 use crate::profile::{Profile, Sample, SampleType};
+use crate::record::frame::Synthetic;
 use crate::text::units::{self, percent};
 
 /// The minimum share of all bytes that is worth a finding.
@@ -110,6 +111,7 @@ impl<'profile> What<'profile> {
 }
 
 /// Returns the function and class, or library, with the most weight in these samples, with their share of all.
+/// Samples without a stack are only in the total, as there is no place to look at.
 fn heaviest<'profile>(
     profile: &'profile Profile,
     sites: &Sites<'_>,
@@ -122,6 +124,9 @@ fn heaviest<'profile>(
         let bytes = sample.weights.get(of);
         super::add(&mut total, bytes);
         let Some(site) = sites.nearest(sample.stack).filter(|_| counts(sample)) else { continue };
+        if profile.function(site.function).is_some_and(|it| it.name == Synthetic::Unsampled.name()) {
+            continue;
+        }
         sums.entry((site.function, What::of(sample))).or_default().add(site, None, bytes);
     }
     let ((_, class), at) = sums.into_iter().max_by_key(|(key, at)| (at.weight, std::cmp::Reverse(*key)))?;

@@ -46,19 +46,20 @@ fn memory_has_its_place_and_library() {
         example.row(MAIN, State::Running, &[("library", library)], weights, stack);
     };
     row("libruby.so", &of(90 << 20, 1 << 20), "<main> /app.rb:3; Row#name /app.rb:8; String#+");
+    row("libruby.so", &of(20 << 20, 20 << 20), "(unsampled)");
     row("leaky.so", &of(12 << 20, 12 << 20), "<main> /app.rb:3; native_bug /app.rb:7");
     let expected = [
         finding(
             FindingKind::Live,
             "12.0 MiB of C memory still held, allocated in native_bug by leaky.so",
             "/app.rb:7",
-            92,
+            36,
         ),
         finding(
             FindingKind::Allocations,
             "allocated: 90.0 MiB of C memory in Row#name by libruby.so, 98.9% was freed",
             "/app.rb:8",
-            88,
+            74,
         ),
     ];
     assert_eq!(found(&example.profile())[..2], expected);
