@@ -22,6 +22,7 @@ use crate::sys::mapped_table::MappedTable;
 use crate::sys::own_memory::{prefer_to_kill_this, CopiedMemory, OwnFile, OwnRegions};
 use crate::vm::heap::Sizes;
 use crate::vm::marks::Marks;
+use crate::vm::process::code_of_ruby;
 
 /// The data that the copy needs for a census.
 #[derive(Clone, Copy)]
@@ -90,6 +91,7 @@ pub(super) unsafe fn take(request: CensusRequest<'_>, pagemap: Option<OwnFile>) 
         pages: request.facts.pages.rows(),
         classes: request.facts.classes.rows(),
         files: files.rows(),
+        ruby: code_of_ruby() as u64,
         tcache_key: request.tcache_key,
     };
     let (mut parts, mut chunks, mut spans) =

@@ -10,10 +10,11 @@ use super::arena::{next_chain, ArenaHeap, Chunk};
 use super::index::{ChunkRun, Chunks, Index, Table};
 use super::layout::{lay_out, PartKind, ProcessFacts, RegionPart};
 use super::mapping::PAGE;
-use super::owners::{Owners, NOBODY, PLAIN};
+use super::owners::{Owners, NOBODY};
 use super::pages::{Memory, Source, SWAPPED};
+use super::region::{Region, RegionKind};
 use super::report::{add_to, Kinds, MemoryKind, Report, ResidentSum, DONE, FILE, KINDS, STACKS, UNNAMED};
-use super::slots::HeapSlot;
+use super::slots::{HeapSlot, Turn};
 
 mod chunks;
 
@@ -52,8 +53,31 @@ pub struct CensusInput<'tables> {
     pub classes: &'tables [(u64, u64)],
     /// The code and constants of files, by address.
     pub files: &'tables [FileRange],
+    /// The address of a function of Ruby.
+    pub ruby: u64,
     /// The word that marks chunks which threads keep; 0 if it is unknown.
     pub tcache_key: u64,
+}
+
+impl CensusInput<'_> {
+    /// Returns the number of the file whose code or constants are at an address.
+    pub(super) fn file_of_constant(&self, address: u64) -> Option<usize> {
+        let place = self.files.partition_point(|it| it.end <= address);
+        self.files.get(place).filter(|it| it.start <= address).map(|it| it.file)
+    }
+
+    /// Returns the number of the file whose code or data is at an address.
+    fn file_of<M: Source>(&self, memory: &Memory<'_, M>, address: u64) -> Option<usize> {
+        let is_data = |it: &&Region| matches!(it.kind, RegionKind::Data | RegionKind::ZeroedData);
+        let constant = self.file_of_constant(address);
+        constant.or_else(|| memory.region(address).filter(is_data).map(|it| it.library))
+    }
+
+    /// Returns whether the address is in a file other than Ruby's.
+    pub(super) fn is_in_library<M: Source>(&self, memory: &Memory<'_, M>, address: u64) -> bool {
+        let file = self.file_of(memory, address);
+        file.is_some() && file != self.file_of(memory, self.ruby)
+    }
 }
 
 /// The tables that a census fills.
@@ -103,13 +127,13 @@ where
     let index = Index::new(chunks.rows(), spans.rows(), firsts.rows());
     let mut found = Owners::new(index, owners.rows_mut(), queue.rows_mut());
     count_slots(memory, facts, report);
-    adopt_of_slots(memory, facts, true, &mut found, report);
-    adopt_of_slots(memory, facts, false, &mut found, report);
+    for turn in Turn::ALL {
+        adopt_of_slots(memory, facts, turn, &mut found, report);
+        found.propagate(memory);
+    }
     report.stage = 4;
-    found.propagate(memory);
-    report.stage = 5;
     adopt_of_parts(memory, facts, parts.rows(), &mut found, report);
-    report.stage = 6;
+    report.stage = 5;
     chunks::sum_chunks(memory, facts, index.chunks(), owners.rows(), report);
     report.swapped = count_swapped(memory);
     report.stage = DONE;
@@ -246,18 +270,18 @@ fn each_slot<M: Source>(memory: &Memory<'_, M>, page: &RubyPage, mut found: impl
     }
 }
 
-/// Gives chunks to the objects that refer to them: those of Ruby code first, then those of the VM.
+/// Gives chunks to the objects that refer to them, and have their turn.
 fn adopt_of_slots<M: Source>(
     memory: &Memory<'_, M>,
     facts: &CensusInput<'_>,
-    of_ruby_code: bool,
+    turn: Turn,
     owners: &mut Owners<'_>,
     report: &mut Report,
 ) {
     let mut last = (0, 0);
     for page in facts.pages {
         each_slot(memory, page, |slot, words| {
-            if slot.is_made_by_ruby_code() != of_ruby_code {
+            if slot.turn(words.get(2).copied().unwrap_or(0), |it| facts.is_in_library(memory, it)) != turn {
                 return;
             }
             let key = key_of(&slot, facts.classes);
@@ -267,9 +291,8 @@ fn adopt_of_slots<M: Source>(
             if let Some(row) = report.owner_row(last.1) {
                 row.slots.add(page.slot);
             }
-            let owner = if slot.is_plain() { last.1 | PLAIN } else { last.1 };
-            let count = slot.references(words.len());
-            words.iter().skip(2).take(count).for_each(|word| owners.adopt(*word, owner));
+            let (count, contents) = (slot.references(words.len()), slot.contents());
+            words.iter().skip(2).take(count).for_each(|word| owners.adopt(*word, last.1, contents));
         });
     }
 }

@@ -36,8 +36,8 @@ const ZOMBIE: u8 = 29;
 const MOVED: u8 = 30;
 
 const TYPE: u64 = 0x1f;
-/// The flag of a String whose bytes are outside of the slot.
-const NOT_EMBEDDED: u64 = 1 << 13;
+/// The flag of a String whose bytes are outside of the slot, and of an Array whose elements are in it.
+const USER_1: u64 = 1 << 13;
 const SUBTYPE_SHIFT: u64 = 12;
 const SUBTYPE: u64 = 0xf;
 
@@ -53,6 +53,35 @@ pub struct HeapSlot {
     is_embedded: bool,
 }
 
+/// The turns in which objects get the chunks that they refer to. A chunk belongs to the first that has it, and
+/// words that are left over from earlier use look like references. So those come first whose chunks are certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Objects whose chunks refer to no others.
+    Simple,
+    /// Data of C code outside of Ruby.
+    OfLibraries,
+    /// All others, among them the VM's own, which refer to almost everything.
+    Rest,
+}
+
+impl Turn {
+    /// All turns, in their order.
+    pub const ALL: [Self; 3] = [Self::Simple, Self::OfLibraries, Self::Rest];
+}
+
+/// What the chunks of an object contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Anything.
+    Chunks,
+    /// Plain bytes, or references to objects alone. They are not scanned: in unused parts are addresses of what
+    /// was there before.
+    NoChunks,
+    /// A table of a Hash, whose small head refers to the other parts. These have references to objects alone.
+    HashTable,
+}
+
 impl HeapSlot {
     /// Reads the first two words of a slot. Returns `None` if it is free.
     #[inline]
@@ -63,7 +92,11 @@ impl HeapSlot {
             return None;
         }
         let subtype = if kind == IMEMO { (flags >> SUBTYPE_SHIFT & SUBTYPE) as u8 } else { 0 };
-        let is_embedded = kind == STRING && flags & NOT_EMBEDDED == 0;
+        let is_embedded = match kind {
+            STRING => flags & USER_1 == 0,
+            ARRAY => flags & USER_1 != 0,
+            _ => false,
+        };
         Some(Self { kind, subtype, class, is_embedded })
     }
 
@@ -87,17 +120,34 @@ impl HeapSlot {
         self.is_made_by_ruby_code() || self.kind == DATA || self.kind == SYMBOL
     }
 
-    /// Returns whether its memory holds plain bytes.
+    /// Returns the turn of the object. `third` is the word after the first two: for data of C code, it is the
+    /// address of its type, or of a function, about which `is_in_library` says whether it is outside of Ruby.
     #[must_use]
-    pub fn is_plain(&self) -> bool {
-        [STRING, SYMBOL, BIGNUM, FLOAT].contains(&self.kind)
+    pub fn turn(&self, third: u64, is_in_library: impl FnOnce(u64) -> bool) -> Turn {
+        match self.kind {
+            DATA if is_in_library(third) => Turn::OfLibraries,
+            _ if self.contents() == Contents::Chunks => Turn::Rest,
+            _ => Turn::Simple,
+        }
+    }
+
+    /// Returns what the chunks contain to which the object refers.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        match self.kind {
+            STRING | SYMBOL | BIGNUM | FLOAT | OBJECT | ARRAY | STRUCT | COMPLEX | RATIONAL => {
+                Contents::NoChunks
+            }
+            HASH => Contents::HashTable,
+            _ => Contents::Chunks,
+        }
     }
 
     /// Returns the number of words, from the third on, that may be addresses.
     #[must_use]
     pub fn references(&self, words: usize) -> usize {
         match self.kind {
-            STRING if self.is_embedded => 0,
+            STRING | ARRAY if self.is_embedded => 0,
             STRING => 3.min(words.saturating_sub(2)),
             FLOAT => 0,
             _ => words.saturating_sub(2),
@@ -161,12 +211,25 @@ mod tests {
         assert_eq!([0, 0x1d, 0x1e, 0x60].map(|flags| HeapSlot::new(flags, 7)), [None; 4]);
         let long = HeapSlot::new(0x2005, 7).unwrap();
         let short = HeapSlot::new(0x5, 7).unwrap();
-        assert_eq!((long.references(5), short.references(80), long.is_plain(), short.class), (3, 0, true, 7));
+        assert_eq!((long.references(5), short.references(80), short.class), (3, 0, 7));
+        let arrays = [0x2007, 0x7].map(|flags| HeapSlot::new(flags, 7).unwrap());
+        assert_eq!(arrays.map(|it| it.references(5)), [0, 3]);
+        let contents = [long, arrays[0], HeapSlot::new(0x8, 7).unwrap(), HeapSlot::new(0xb, 7).unwrap()];
+        let [text, array, hash, file] = contents.map(|it| it.contents());
+        assert_eq!(
+            [text, array, hash, file],
+            [Contents::NoChunks, Contents::NoChunks, Contents::HashTable, Contents::Chunks]
+        );
         let iseq = HeapSlot::new(0x701a, 0).unwrap();
-        assert!(!iseq.is_named_by_class() && !iseq.is_made_by_ruby_code() && !iseq.is_plain());
+        assert!(!iseq.is_named_by_class() && !iseq.is_made_by_ruby_code());
         assert_eq!((type_name(iseq.type_number()), iseq.references(5)), ("iseq (code)", 3));
         let data = HeapSlot::new(0xc, 0x4000).unwrap();
         assert!(data.is_named_by_class() && !data.is_made_by_ruby_code());
         assert!(data.type_number() < HeapSlot::TYPES);
+        assert_eq!(
+            [(iseq, 0x5000), (long, 0x5000), (data, 0x5000), (data, 0x6000)]
+                .map(|(slot, third)| slot.turn(third, |it| it == 0x6000)),
+            [Turn::Rest, Turn::Simple, Turn::Rest, Turn::OfLibraries]
+        );
     }
 }

@@ -12,10 +12,10 @@ use super::census::CensusInput;
 use super::dominators::Dominators;
 use super::graph::{filled, slot_at, Graph, Places, Root, Roots, TableKinds, Vm};
 use super::index::{Index, Table};
-use super::owners::{number, Owners, NOBODY, PLAIN};
+use super::owners::{number, Owners, NOBODY};
 use super::pages::{Memory, Source};
 use super::paths::{NodeKind, PathStart, Paths};
-use super::slots::{HeapSlot, CLASS, DATA, MODULE};
+use super::slots::{HeapSlot, Turn, CLASS, DATA, MODULE};
 use super::why_report::{HolderGroup, Step, WhyReport, AT_MODULE, GROUPS, STEPS};
 
 /// The largest number of classes, from the object on, that distinguish the group of a path.
@@ -124,18 +124,19 @@ impl<T: TableKinds, M: Source> Objects<'_, '_, T, M> {
         let (mut owners, mut queue) =
             (filled::<_, T::Numbers>(chunks.len(), NOBODY)?, filled::<_, T::Numbers>(chunks.len(), 0)?);
         let mut found = Owners::new(index, owners.rows_mut(), queue.rows_mut());
-        for of_ruby_code in [true, false] {
+        let word_at = |address: u64| self.memory.word(address);
+        let is_in_library = |address| self.facts.is_in_library(self.memory, address);
+        for turn in Turn::ALL {
             self.places.each(self.memory, |node, address, bytes, slot| {
-                let wanted = slot.filter(|slot| slot.is_made_by_ruby_code() == of_ruby_code);
-                let Some(slot) = wanted else { return };
-                let owner = (node + 1) | if slot.is_plain() { PLAIN } else { 0 };
+                let third = word_at(address + 16).unwrap_or(0);
+                let Some(slot) = slot.filter(|slot| slot.turn(third, is_in_library) == turn) else { return };
                 let words = slot.references((bytes / 8) as usize) as u64;
-                (0..words).filter_map(|word| self.memory.word(address + 16 + word * 8)).for_each(|word| {
-                    found.adopt(word, owner);
+                (0..words).filter_map(|word| word_at(address + 16 + word * 8)).for_each(|word| {
+                    found.adopt(word, node + 1, slot.contents());
                 });
             });
+            found.propagate(self.memory);
         }
-        found.propagate(self.memory);
         let mut weights = filled::<_, T::Sums>(self.places.count() as usize + 1, 0)?;
         let mut add = |node: u32, bytes: u64| {
             if let Some(weight) = weights.rows_mut().get_mut(node as usize) {

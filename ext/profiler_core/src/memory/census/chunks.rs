@@ -115,10 +115,7 @@ fn add_hint<M: Source>(
     if !memory.read(chunk.start(), words) {
         return;
     }
-    let file = words.iter().find_map(|word| {
-        let place = facts.files.partition_point(|it| it.end <= *word);
-        facts.files.get(place).filter(|it| it.start <= *word).map(|it| it.file)
-    });
+    let file = words.iter().find_map(|word| facts.file_of_constant(*word));
     if let Some(row) = file.and_then(|file| report.files.get_mut(file)) {
         row.hinted.add(resident);
     }
