@@ -70,6 +70,13 @@ impl Meta {
         self.notes.iter().map(left_out).fold(0, u64::saturating_add)
     }
 
+    /// Returns the time of pauses, ns.
+    #[must_use]
+    pub fn paused_ns(&self) -> u64 {
+        let paused = |note: &Note| if let Note::Paused { ns } = note { *ns } else { 0 };
+        self.notes.iter().map(paused).fold(0, u64::saturating_add)
+    }
+
     /// Returns the sentences of a merge, followed by those of the notes.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
