@@ -26,6 +26,7 @@ module Profiler
         return unless @recording
 
         guarded("some ends of this process will write no profile") { arrange }
+        guarded("this process is not profiled") { @recording.begin }
       end
 
       # Writes the profile and ends the recording. A signal that ends a process often arrives twice, for example once at its
@@ -59,6 +60,7 @@ module Profiler
       private
 
       def finish(error = nil)
+        settle
         guarded("the garbage collections of this process are not counted") { @recording.list_used }
         reported("the profile was lost") { @recording.process_ends(error) }
         wait_until_finished
@@ -66,10 +68,15 @@ module Profiler
 
       def arrange
         Ends.listen(self) # blocks of at_exit run last first, so those of the app are profiled too
+        at_exit { settle }
         settings = @recording.settings
         # Runs in a thread, as a trap may not wait for a lock of the thread that it interrupts.
         trap(settings.signal) { toggle_soon } if settings.signal
         end_after(settings.duration) if settings.duration
+      end
+
+      def settle
+        guarded("the profile contains work of the profiler") { @recording.settle }
       end
 
       def toggle_soon
