@@ -35,13 +35,14 @@ module Profiler
         error.is_a?(SignalException) ? Ends.in_time(PATIENCE) { finish(error) } : finish(error)
       end
 
-      # Continues the recording in a forked child, with numbers of its own.
+      # Continues the recording in a forked child, with numbers of its own. What a daemon used before is listed by then.
       def forked(same)
-        guarded("the garbage collections of this process are not counted") { @recording.forked } unless same
+        guarded("the garbage collections of this process are not counted") { @recording.forked(same) }
       end
 
       # Writes the profile so far, before this process ends silently.
       def becomes_daemon
+        guarded("the garbage collections of this process are not counted") { @recording.list_used }
         reported("the profile was lost") { @recording.write_partial }
         wait_until_finished
       end

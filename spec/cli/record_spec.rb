@@ -24,6 +24,11 @@ RSpec.describe "profiler record" do
     expect(Integer(result.err[/([\d,]+) objects, \d+ GCs/, 1].delete(","))).to be_within(30).of(counted)
   end
 
+  it "counts what a program used before it became a daemon" do
+    result = record("--mode", "cpu", "--out", "a.pb.gz", "--", ruby, "-e", "2_000.times { Object.new }; Process.daemon(true, true)")
+    expect(Integer(result.err[/([\d,]+) objects, \d+ GCs/, 1].delete(","))).to be_between(2_000, 2_500)
+  end
+
   it "says that a program was too short, and which interval would do" do
     result = record("--mode", "cpu", "--out", "a.pb.gz", "--interval", "100000", "--", ruby, "-e", "#{burn}; burn(60)")
     expect(result.err.gsub(/\s+/, " ")).to match(

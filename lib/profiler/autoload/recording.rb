@@ -114,11 +114,11 @@ module Profiler
         @claim.used(*(@ended || used).zip(@used).map { |now, before| now - before })
       end
 
-      # Starts counting in a forked child from what its parent used.
-      def forked
+      # Starts counting in a forked child from what its parent used. A daemon is the +same+ process.
+      def forked(same)
         @ended = nil
         @used = used
-        @memory&.forked
+        @memory&.forked unless same
       end
 
       # Writes the profile so far. The session continues.
