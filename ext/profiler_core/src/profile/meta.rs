@@ -107,8 +107,8 @@ pub struct Stats {
     pub handler_ns: u64,
     /// CPU time of the collector thread, ns.
     pub collector_ns: u64,
-    /// The CPU time of the process outside the profile's threads and our own, ns; 0 if the session did not
-    /// cover all threads.
+    /// The CPU time of the process outside the profile's threads and our own, ns, and at least 1; 0 if the session
+    /// did not cover all threads.
     pub unseen_cpu_ns: u64,
     /// The run delay by the kernel's own count, ns: the time that threads which were alive at the end could
     /// run but had no CPU. 0 if the kernel was not asked, or there were more than 64 threads.
