@@ -26,6 +26,7 @@ module Profiler
         return unless @recording
 
         guarded("some ends of this process will write no profile") { arrange }
+        guarded("this process is not profiled") { @recording.begin }
       end
 
       # Writes the profile and ends the recording. A signal that ends a process often arrives twice, for example once at its
@@ -34,13 +35,14 @@ module Profiler
         error.is_a?(SignalException) ? Ends.in_time(PATIENCE) { finish(error) } : finish(error)
       end
 
-      # Continues the recording in a forked child, with numbers of its own.
+      # Continues the recording in a forked child, with numbers of its own. What a daemon used before is listed by then.
       def forked(same)
-        guarded("the garbage collections of this process are not counted") { @recording.forked } unless same
+        guarded("the garbage collections of this process are not counted") { @recording.forked(same) }
       end
 
       # Writes the profile so far, before this process ends silently.
       def becomes_daemon
+        guarded("the garbage collections of this process are not counted") { @recording.list_used }
         reported("the profile was lost") { @recording.write_partial }
         wait_until_finished
       end
@@ -59,18 +61,23 @@ module Profiler
       private
 
       def finish(error = nil)
-        guarded("the garbage collections of this process are not counted") { @recording.count_used }
+        settle
+        guarded("the garbage collections of this process are not counted") { @recording.list_used }
         reported("the profile was lost") { @recording.process_ends(error) }
-        guarded("the garbage collections of this process are not listed") { @recording.list_used }
         wait_until_finished
       end
 
       def arrange
         Ends.listen(self) # blocks of at_exit run last first, so those of the app are profiled too
+        at_exit { settle }
         settings = @recording.settings
         # Runs in a thread, as a trap may not wait for a lock of the thread that it interrupts.
         trap(settings.signal) { toggle_soon } if settings.signal
         end_after(settings.duration) if settings.duration
+      end
+
+      def settle
+        guarded("the profile contains work of the profiler") { @recording.settle }
       end
 
       def toggle_soon

@@ -11,8 +11,8 @@ module Profiler
   module InLibraries
     # The constants that exist once a library is loaded, and the modules with the hooks.
     APPS = { "Rake::Task" => :Rake, "Rails::Application" => :Rails, "Sinatra::Base" => :Sinatra, "Grape::Endpoint" => :Grape, "Hanami::Action" => :Hanami,
-             "Sequel::Database" => :Sequel, "Sidekiq::Middleware::Chain" => :Sidekiq }.freeze
-    TESTS = { "RSpec::Core::Configuration" => :RSpec, "Minitest::Test" => :Minitest }.freeze
+             "Sequel::Database" => :Sequel, "Sidekiq::Middleware::Chain" => :Sidekiq }.transform_keys { |path| path.split("::").map(&:to_sym) }.freeze
+    TESTS = { %i[RSpec Core Configuration] => :RSpec, %i[Minitest Test] => :Minitest }.freeze
     private_constant :APPS, :TESTS
 
     %i[Grape Hanami Routed Sinatra].each { |name| autoload name, "#{__dir__}/in_libraries/requests" }
@@ -81,13 +81,18 @@ module Profiler
         end
       end
 
+      # Allocates no object, as it runs while the program loads.
+      #
+      # @param path [Array<Symbol>]
       # @return [Module, nil] nil if it is not loaded, or would be autoloaded
       def loaded(path)
-        path.split("::").inject(Object) do |owner, name|
+        owner = Object
+        path.each do |name|
           return if !owner.is_a?(Module) || owner.autoload?(name, false) || !owner.const_defined?(name, false)
 
-          owner.const_get(name, false)
+          owner = owner.const_get(name, false)
         end
+        owner
       end
     end
   end

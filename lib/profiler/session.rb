@@ -34,6 +34,7 @@ module Profiler
       # @option bounds [Integer, nil] :scope profile only inside this scope of +Labels.new_scope+
       # @option bounds [Boolean] :slices only its slices have samples, see {#slice}
       # @option bounds [Boolean] :windows it samples objects only after {#sample_objects}
+      # @option bounds [Boolean] :settled it begins as after {#settle}
       # @api private
       def begin(options, starter: nil, **bounds)
         Platform.require_main_ractor
@@ -162,6 +163,16 @@ module Profiler
     # @return [Boolean] whether it is over
     # @api private
     def end_unless_sliced = _end_unless_sliced
+
+    # @!method settle
+    #   Leaves out what follows, as the profiler's own work, until {#unsettle} or {#stop}. A no-op while paused.
+    #
+    #   @api private
+
+    # @!method unsettle
+    #   Continues after {#settle}.
+    #
+    #   @api private
 
     # Stops observing until {#resume}. The time until then is not counted, and there is no overhead if no other session runs. A
     # no-op if the session is already paused.

@@ -133,6 +133,7 @@ RSpec.describe "the first line" do
     page = profiler_child("convert", "a.pb.gz", "a.html", chdir: box)
     expect(page.status).to be_success, page.err
     expect(File.read(in_box("a.html"))).to match(note)
+    %w[cpu,heap cpu,native].each { |mode| expect(record("burn(50)\nsleep 1", mode: mode).fetch(:findings).first).to include(kind: "trust", text: match(note)) }
     expect(record("sleep 0.1\nburn(1500)", mode: "cpu").fetch(:findings).map { |it| it[:text] }).not_to include(match(note))
   end
 

@@ -17,6 +17,18 @@ RSpec.describe "profiler record" do
     expect(functions("out.pb.gz")).to include("Object#burn")
   end
 
+  it "counts the objects of the program, and not those of its own start and end" do
+    result = record("--mode", "allocations", "--every", "1", "--out", "a.pb.gz", "--", ruby, "-e", "3.times { Object.new }")
+    counted = JSON.parse(profiler_child("report", "--json", "a.pb.gz", chdir: box).out).dig("stats", "objects")
+    expect(counted).to be_between(3, 120)
+    expect(Integer(result.err[/([\d,]+) objects, \d+ GCs/, 1].delete(","))).to be_within(30).of(counted)
+  end
+
+  it "counts what a program used before it became a daemon" do
+    result = record("--mode", "cpu", "--out", "a.pb.gz", "--", ruby, "-e", "2_000.times { Object.new }; Process.daemon(true, true)")
+    expect(Integer(result.err[/([\d,]+) objects, \d+ GCs/, 1].delete(","))).to be_between(2_000, 2_500)
+  end
+
   it "says that a program was too short, and which interval would do" do
     result = record("--mode", "cpu", "--out", "a.pb.gz", "--interval", "100000", "--", ruby, "-e", "#{burn}; burn(60)")
     expect(result.err.gsub(/\s+/, " ")).to match(

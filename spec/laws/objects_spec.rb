@@ -60,6 +60,19 @@ RSpec.describe "Allocated objects" do
     end
   end
 
+  it "are the program's, and not those of the end of a session" do
+    expect(run_json(<<~RUBY)).to all(eq([3, 0]).or(eq([3, 3])))
+      KEPT = []
+      rows = %i[allocations heap].map do |mode|
+        run = -> { Profiler.run(mode: mode, every: 1) { 3.times { KEPT << Object.new } } }
+        run.call # fills the caches of the code
+        profile = run.call
+        [profile.samples.sum(&:alloc_objects), profile.samples.sum(&:inuse_objects)]
+      end
+      print_json(rows)
+    RUBY
+  end
+
   it "have their shares in bursts, phases and bulk work in C" do
     worst = program_json("allocations/parts", timeout: 120)
     expect(worst).to be < 4.5 # in standard deviations of as many independent looks

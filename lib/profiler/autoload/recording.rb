@@ -62,12 +62,11 @@ module Profiler
         @directory = Recording.directory
         Ends.redefine_methods
         # Not Profiler.start: the app's own Profiler.stop must not end this session.
-        @session = Session.start(**settings.session)
+        @session = Session.begin(settings.session, settled: true) # until {#begin}
         @session.pause if settings.start_paused?
         # Claimed only now, so that a process that cannot be profiled leaves the name to the next.
         @plain = settings.named? && claim.mine?
         @pid = Process.pid
-        @used = used
         @memory = RecordedMemory.new if settings.memory
       rescue StandardError
         @session&.discard
@@ -79,6 +78,20 @@ module Profiler
       # Returns whether this process is a forked child of the one that started the recording.
       def child?
         !@pid.equal?(Process.pid) # not ==, which an app may have redefined
+      end
+
+      # Begins to record and to count. What comes before is the profiler's own work.
+      def begin
+        @used = used
+        @session.unsettle
+      end
+
+      # Ends what is recorded and counted, as what comes after is the profiler's own work.
+      def settle
+        return if @ended
+
+        @ended = used
+        @session.settle if @session.running?
       end
 
       # Stops the session and writes the files; those of a forked child have its pid in the name. A no-op when called again.
@@ -96,20 +109,16 @@ module Profiler
         line unless @claim.by_command?
       end
 
-      # Counts what this process used, before the profile is made, which allocates and may collect garbage.
-      def count_used
-        @used_in_all = used.zip(@used).map { |now, before| now - before }
-      end
-
-      # Lists for +profiler record+ what this process used.
+      # Lists for +profiler record+ what this process used until {#settle}.
       def list_used
-        @claim.used(*@used_in_all) if @used_in_all
+        @claim.used(*(@ended || used).zip(@used).map { |now, before| now - before })
       end
 
-      # Starts counting in a forked child from what its parent used.
-      def forked
+      # Starts counting in a forked child from what its parent used. A daemon is the +same+ process.
+      def forked(same)
+        @ended = nil
         @used = used
-        @memory&.forked
+        @memory&.forked unless same
       end
 
       # Writes the profile so far. The session continues.

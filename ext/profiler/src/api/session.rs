@@ -10,7 +10,7 @@ use profiler_core::ids::ScopeId;
 use profiler_core::pipeline::SessionId;
 
 use crate::options::{Bounds, Config};
-use crate::sampler;
+use crate::sampler::{self, PartEnd};
 use crate::vm::cached::define_class;
 use crate::vm::exceptions::error;
 use crate::vm::{self, door};
@@ -30,6 +30,8 @@ use refusal::{refusal, stopped_error};
 #[magnus(class = "Profiler::Session", free_immediately, mark, size)]
 pub(crate) struct Session {
     life: Mutex<Life>,
+    /// Where the session was settled by [`Session::settle`], if it still is.
+    settled: Mutex<Option<PartEnd>>,
     /// The session that this one is a slice of. It would end if its object were garbage.
     of: Option<Opaque<Value>>,
 }
@@ -56,7 +58,7 @@ impl Drop for Session {
 impl Session {
     /// Implements `Session._new`: creates a session that has not begun.
     fn new() -> Self {
-        Self { life: Mutex::new(Life::New), of: None }
+        Self { life: Mutex::new(Life::New), settled: Mutex::default(), of: None }
     }
 
     /// Implements `Native.start(session, options, bounds)`.
@@ -68,9 +70,14 @@ impl Session {
         if !matches!(*session.lock(), Life::New) {
             return Err(error(ruby, "Error", "this session was started already"));
         }
+        let settled = bounds.settled;
         let started = sampler::start(ruby, &config, bounds);
         let id = started.map_err(|why| refusal::not_started(ruby, why))?;
         *session.lock() = Life::Running(Running { id, config }, NextProfile::default());
+        if settled {
+            let end = sampler::settle(id, &[]);
+            *session.settled() = end;
+        }
         Ok(())
     }
 
@@ -81,7 +88,11 @@ impl Session {
         let Some(Running { id: of, config }) = session.running() else { return Ok(None) };
         let slice = sampler::begin_slice(ruby, of, &config, ScopeId(scope))?;
         let life = |id| Mutex::new(Life::Running(Running { id, config }, NextProfile::default()));
-        Ok(slice.map(|id| Self { life: life(id), of: Some(session.as_value().into()) }))
+        Ok(slice.map(|id| Self {
+            life: life(id),
+            settled: Mutex::default(),
+            of: Some(session.as_value().into()),
+        }))
     }
 
     /// Implements `session._end_unless_sliced`: ends a session of slices if it has none now. Returns whether
@@ -197,6 +208,8 @@ pub(crate) fn init(ruby: &Ruby, profiler: RModule, native: RModule) -> Result<()
     class.define_private_method("_join", method!(Session::join, 0))?;
     class.define_private_method("_pause", method!(Session::pause, 0))?;
     class.define_private_method("_resume", method!(Session::resume, 0))?;
+    class.define_method("settle", method!(Session::settle, 0))?;
+    class.define_method("unsettle", method!(Session::unsettle, 0))?;
     class.define_method("paused?", method!(Session::is_paused, 0))?;
     class.define_method("drop", method!(Session::discard, 0))?;
     class.define_method("running?", method!(Session::is_running, 0))?;

@@ -125,6 +125,20 @@ pub(crate) fn flush() {
     close_window(None);
 }
 
+/// Runs `work`, whose objects belong to no session, as it lists threads for a result. The caller holds the GVL
+/// and is outside of the hook.
+pub(crate) fn as_own_work<T>(work: impl FnOnce() -> T) -> T {
+    if !is_on() {
+        return work();
+    }
+    flush();
+    site::OWN_WORK.store(true, ::core::sync::atomic::Ordering::Relaxed);
+    let done = work();
+    flush();
+    site::OWN_WORK.store(false, ::core::sync::atomic::Ordering::Relaxed);
+    done
+}
+
 fn close_window(every: Option<Window>) {
     let Some(hub) = CAPTURE.hub() else { return };
     // SAFETY: the GVL is held, and we are not in the hook, which calls none of this code.

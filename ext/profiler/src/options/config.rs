@@ -56,6 +56,8 @@ pub(crate) struct Bounds {
     pub(crate) windows: bool,
     /// Whether the session has no samples. It exists so that threads, and their waits, are known.
     pub(crate) watch: bool,
+    /// Whether the session begins settled: it records from `Session#unsettle` on.
+    pub(crate) settled: bool,
 }
 
 impl Bounds {
@@ -72,6 +74,7 @@ impl Bounds {
                 "slices" => parsed.slices = value.to_bool(),
                 "windows" => parsed.windows = value.to_bool(),
                 "watch" => parsed.watch = value.to_bool(),
+                "settled" => parsed.settled = value.to_bool(),
                 other => return Err(argument_error(ruby, format!("unknown keyword: {other}"))),
             }
             Ok(ForEach::Continue)

@@ -270,10 +270,11 @@ pub(crate) fn result_threads(
     let names_only_caller = |it: &mut TickRequest| {
         !it.measures.wall && it.threads.as_ref().is_some_and(|ids| ids.iter().all(is_own))
     };
-    if enter().ticks(session).is_some_and(names_only_caller) {
-        return vm::threads::only_current(ruby, NameChoice::Included);
-    }
-    vm::threads::list(ruby, NameChoice::Included)
+    let only_caller = enter().ticks(session).is_some_and(names_only_caller);
+    allocation::as_own_work(|| match only_caller {
+        true => vm::threads::only_current(ruby, NameChoice::Included),
+        false => vm::threads::list(ruby, NameChoice::Included),
+    })
 }
 
 /// Returns those of the live threads, with their clocks and labels.

@@ -150,13 +150,13 @@ fn cost(start: &ProcessReadings, end: &ProcessReadings, cpu_waits: (u64, u64)) -
     let collector_ns = end.collector_ns.saturating_sub(start.collector_ns);
     let since =
         |then: Option<u64>, now: Option<u64>| now.zip(then).map_or(0, |(now, then)| now.saturating_sub(then));
-    let process_ns = since(start.process_cpu_ns, end.process_cpu_ns);
+    let process_ns = end.process_cpu_ns.zip(start.process_cpu_ns).map(|(now, then)| now.saturating_sub(then));
     let own_objects = end.own_objects.saturating_sub(start.own_objects);
     Stats {
         counts: end.counts.since(&start.counts),
         handler_ns: end.handler_ns.saturating_sub(start.handler_ns),
         collector_ns,
-        unseen_cpu_ns: process_ns.saturating_sub(collector_ns),
+        unseen_cpu_ns: process_ns.map_or(0, |it| it.saturating_sub(collector_ns).max(1)),
         run_delay_ns: cpu_waits.0,
         throttled_ns: cpu_waits.1,
         vm_objects: since(start.vm_objects, end.vm_objects).saturating_sub(own_objects),

@@ -52,7 +52,11 @@ pub fn too_short(profile: &Profile) -> Option<TooShort> {
     let elsewhere = cpu && is_whole && with_cpu_ns / 2 > enough_ns;
     let coarse = time_ns / FEW_SAMPLES >= requested_ns;
     let interval_ns = interval_for(time_ns).filter(|it| *it < requested_ns && !coarse && !elsewhere);
+    let paused_ns = profile.meta.paused_ns();
     let advice = match interval_ns {
+        _ if samples == 0 && paused_ns > profile.meta.duration_ns / 2 => {
+            format!("it was paused for {} of {}", duration(paused_ns), duration(profile.meta.duration_ns))
+        }
         Some(ns) => format!(
             "an interval of {}, not {}, takes up to {}",
             round_duration(ns),

@@ -70,6 +70,13 @@ impl Meta {
         self.notes.iter().map(left_out).fold(0, u64::saturating_add)
     }
 
+    /// Returns the time of pauses, ns.
+    #[must_use]
+    pub fn paused_ns(&self) -> u64 {
+        let paused = |note: &Note| if let Note::Paused { ns } = note { *ns } else { 0 };
+        self.notes.iter().map(paused).fold(0, u64::saturating_add)
+    }
+
     /// Returns the sentences of a merge, followed by those of the notes.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
@@ -100,8 +107,8 @@ pub struct Stats {
     pub handler_ns: u64,
     /// CPU time of the collector thread, ns.
     pub collector_ns: u64,
-    /// The CPU time of the process outside the profile's threads and our own, ns; 0 if the session did not
-    /// cover all threads.
+    /// The CPU time of the process outside the profile's threads and our own, ns, and at least 1; 0 if the session
+    /// did not cover all threads.
     pub unseen_cpu_ns: u64,
     /// The run delay by the kernel's own count, ns: the time that threads which were alive at the end could
     /// run but had no CPU. 0 if the kernel was not asked, or there were more than 64 threads.

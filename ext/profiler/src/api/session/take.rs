@@ -1,8 +1,9 @@
 //! The profiles of a session: `stop`, `snapshot` and `rotate`.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use magnus::{prelude::*, Error, Ruby, Value};
+use profiler_core::pipeline::SessionId;
 use profiler_core::profile::Profile as CoreProfile;
 use profiler_core::result::taken::Take;
 use profiler_core::sampling::live_objects::LiveObject;
@@ -27,18 +28,48 @@ impl Session {
     /// Takes the result of a running session. Returns `None` if it is over.
     fn take(&self, ruby: &Ruby, how: Take, pace: Pace) -> Result<Option<UnnamedProfile>, Error> {
         let running = self.running().ok_or_else(|| stopped_error(ruby))?;
-        if !running.config.spec.measures.live() {
-            return Self::take_settled(ruby, running, how, pace, None);
-        }
         let id = running.id;
-        let threads = sampler::result_threads(ruby, id)?;
-        let end = sampler::settle(id, &threads.list);
-        threads.release();
+        let mut end = self.settled().take(); // the lock is released: what follows may run other threads
+        if end.is_none() && running.config.spec.measures.live() {
+            end = Self::settle_now(ruby, id)?;
+        }
         let taken = Self::take_settled(ruby, running, how, pace, end.clone());
         if let Some(end) = end.filter(|_| how != Take::Close || taken.is_err()) {
             sampler::unsettle(id, &end);
         }
         taken
+    }
+
+    /// Implements `session.settle`: leaves out what follows, until `session.unsettle` or the next result. A no-op
+    /// if the session is paused or over.
+    pub(super) fn settle(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        door::ensure_stack(ruby)?;
+        if let Some(running) = session.running().filter(|_| session.settled().is_none()) {
+            let end = Self::settle_now(ruby, running.id)?;
+            *session.settled() = end;
+        }
+        Ok(())
+    }
+
+    /// Implements `session.unsettle`: continues after `session.settle`.
+    pub(super) fn unsettle(ruby: &Ruby, session: &Self) -> Result<(), Error> {
+        door::ensure_stack(ruby)?;
+        let end = session.settled().take();
+        if let Some((running, end)) = session.running().zip(end) {
+            sampler::unsettle(running.id, &end);
+        }
+        Ok(())
+    }
+
+    fn settle_now(ruby: &Ruby, id: SessionId) -> Result<Option<PartEnd>, Error> {
+        let threads = sampler::result_threads(ruby, id)?;
+        let end = sampler::settle(id, &threads.list);
+        threads.release();
+        Ok(end)
+    }
+
+    pub(super) fn settled(&self) -> MutexGuard<'_, Option<PartEnd>> {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the result of a session that was settled at `end`, unless that is `None`.

@@ -144,7 +144,8 @@ impl UnnamedProfile {
         profile.stats = Stats {
             stop_ns: answers.begun_ns.saturating_sub(requested_ns),
             names_ns: clock::monotonic_ns() - answers.begun_ns,
-            unseen_cpu_ns: cost.unseen_cpu_ns.saturating_sub(seen_cpu_ns),
+            // At least 1, which says that the session covered all threads.
+            unseen_cpu_ns: cost.unseen_cpu_ns.min(1).max(cost.unseen_cpu_ns.saturating_sub(seen_cpu_ns)),
             ..cost
         };
         let (objects, bytes) = match config.every {

@@ -2,7 +2,7 @@
 
 use ::core::ffi::c_int;
 use ::core::prelude::rust_2021::*;
-use ::core::sync::atomic::{AtomicU64, Ordering};
+use ::core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ::profiler_core::ids::{LabelSetId, ScopeId, ThreadId};
 use ::profiler_core::pipeline::hub::Hub;
@@ -21,7 +21,11 @@ pub(super) const OWN: ThreadId = ThreadId(u32::MAX - 1);
 /// The thread that represents one that the registry does not know.
 const UNKNOWN: ThreadId = ThreadId(u32::MAX);
 
-/// The number of objects that our own threads have allocated while objects were counted.
+/// True while a thread of the program works for the profiler: see [`super::as_own_work`].
+pub(super) static OWN_WORK: AtomicBool = AtomicBool::new(false);
+
+/// The number of objects that our own threads and [`super::as_own_work`] have allocated while objects were
+/// counted.
 static OWN_OBJECTS: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the number of objects that our own threads have allocated, in windows that are closed. The caller
@@ -47,6 +51,9 @@ impl Site {
     /// Returns the site of an allocation on the calling thread.
     #[inline]
     pub(super) fn here(class: Class) -> Self {
+        if OWN_WORK.load(Ordering::Relaxed) {
+            return Self::of(&Header::new(OWN, 0), class);
+        }
         let Some(state) = threads::current() else {
             // SAFETY: the GVL is held, and the current thread is alive.
             let own = unsafe { vm::own_threads::is_own(vm::state::current_thread()) };

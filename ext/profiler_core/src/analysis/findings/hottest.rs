@@ -69,6 +69,32 @@ pub(super) fn find(profile: &Profile, sites: &Sites<'_>, clock: &Clock<'_>) -> V
     trunk.into_iter().chain(is_worth.then_some(hottest)).collect()
 }
 
+/// What counts as one piece of code: a function, or one loop at this line of it.
+type Unit = (FunctionId, Option<u32>);
+
+/// Returns the unit that `site`, a frame of the stack, belongs to. The blocks of a method have its name, but those
+/// in the text of a file are functions of their own. There, a loop is an iterator with its block: which of both a
+/// sample hits is chance.
+fn unit(profile: &Profile, sites: &Sites<'_>, stack: StackId, site: Frame) -> Unit {
+    if !is_text(sites.name(site)) {
+        return (site.function, None);
+    }
+    let iterates = |it: &Frame| ITERATORS.contains(&sites.name(*it));
+    if sites.callee(stack, site).is_some_and(|it| iterates(&it)) {
+        return (site.function, Some(site.line));
+    }
+    let mut outside = profile.frames_of(stack).skip_while(|it| *it != site).skip(1).peekable();
+    let is_in_loop = outside.peek().is_some_and(iterates);
+    let runs_loop = outside.find(|it| !iterates(it)).filter(|it| is_in_loop && is_text(sites.name(*it)));
+    runs_loop.map_or((site.function, None), |it| (it.function, Some(it.line)))
+}
+
+/// Returns whether the function is the text of a file or of a class, or a block there.
+fn is_text(name: &str) -> bool {
+    let block_of = name.strip_prefix("block ").and_then(|it| it.split_once("in "));
+    block_of.map_or(name, |it| it.1).starts_with('<')
+}
+
 /// Weights by the calling frame of the app.
 type Callers = BTreeMap<Frame, u64>;
 
@@ -78,11 +104,11 @@ fn hottest(
     clock: &Clock<'_>,
     rows: &[(StackId, u64)],
 ) -> Option<Finding> {
-    let mut sums: BTreeMap<FunctionId, (At, Callers)> = BTreeMap::new();
+    let mut sums: BTreeMap<Unit, (At, Callers)> = BTreeMap::new();
     for (stack, weight) in rows {
         let site = sites.ruby(*stack).or_else(|| profile.frames_of(*stack).next());
         let Some(site) = site.filter(|it| sites.is_code(*it)) else { continue };
-        let (at, callers) = sums.entry(site.function).or_default();
+        let (at, callers) = sums.entry(unit(profile, sites, *stack, site)).or_default();
         let callee = sites.callee(*stack, site).filter(|it| !ITERATORS.contains(&sites.name(*it)));
         at.add(site, callee, *weight);
         if let Some(caller) = sites.app(*stack).filter(|it| it.function != site.function) {

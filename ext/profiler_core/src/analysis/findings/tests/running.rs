@@ -194,3 +194,24 @@ fn what_the_profiler_does_itself_is_not_what_ran() {
     let text = found(&example.profile()).remove(0).1;
     assert_eq!(text, "running Order#load");
 }
+
+#[test]
+fn a_loop_and_its_block_are_one_piece_of_code() {
+    let mut example = Example::lasting_ms(1_000);
+    example.wall(MAIN, State::Running, 500, "<main> /a.rb:1; Integer#times");
+    example.wall(MAIN, State::Running, 400, "<main> /a.rb:1; Integer#times; block in <main> /a.rb:1");
+    example.wall(MAIN, State::Running, 100, "<main> /a.rb:2; Integer#times; block in <main> /a.rb:2");
+    assert_eq!(found(&example.profile()), [finding(FindingKind::Running, "running <main>", "/a.rb:1", 90)]);
+    let mut example = Example::lasting_ms(1_000);
+    let outer = "<main> /a.rb:1; Integer#times; block in <main> /a.rb:2; Array#each";
+    example.wall(MAIN, State::Running, 500, outer);
+    example.wall(
+        MAIN,
+        State::Running,
+        300,
+        &format!("{outer}; block (2 levels) in <main> /a.rb:3; Integer#+"),
+    );
+    example.wall(MAIN, State::Running, 200, "<main> /a.rb:1; Integer#times; block in <main> /a.rb:4");
+    let found = found(&example.profile());
+    assert_eq!(found, [finding(FindingKind::Running, "running block in <main>", "/a.rb:2", 80)]);
+}
