@@ -120,6 +120,33 @@ RSpec.describe "The ledger of a process's memory" do
     end
   end
 
+  it "gives what SQLite has allocated to its databases, whatever looks like a reference to it" do
+    skip "there is no sqlite3 gem" unless system(RbConfig.ruby, "-e", 'require "sqlite3"', out: File::NULL, err: File::NULL)
+    found = ledger_of(<<~'RUBY')
+      require "fiddle"
+      require "sqlite3"
+      require "tmpdir"
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "data.db")
+        database = SQLite3::Database.new(path)
+        database.execute("create table words (id integer primary key, text)")
+        database.transaction { 4_000.times { |number| database.execute("insert into words (text) values (?)", ["word #{number} " * 40]) } }
+        database.close
+        # Freed blocks of hashes and expressions leave words behind, in blocks that SQLite then gets, and others.
+        10.times { (hash = {}; 2_000.times { |number| hash["key #{number}"] = Regexp.new("a{#{number % 50}}") }) }
+        OPEN = Array.new(8) { SQLite3::Database.new(path).tap { |it| it.execute("select count(*) from words where text like '%x%'") } }
+        OPEN.map { |it| Thread.new { hash = {}; 800.times { |number| hash["a#{number}"] = number }; it.execute("select text from words").size } }.each(&:join)
+      end
+      GC.start
+      library = File.foreach("/proc/self/maps").map { |line| line[%r{/\S*libsqlite3\S*}] }.compact.first
+      $truth = Fiddle::Function.new(Fiddle::Handle.new(library)["sqlite3_memory_used"], [], Fiddle::TYPE_LONG_LONG).call
+    RUBY
+    ledger, truth = found.values_at(:ledger, :truth)
+    expect(truth).to be > 5_000_000
+    # Each block has a header of malloc.
+    expect(owner(ledger, "SQLite3::Database")[:bytes]).to be_between(truth * 0.97, truth * 1.05)
+  end
+
   it "explains address space without memory, of which the remedy leaves less" do
     threads = <<~'RUBY'
       threads = Array.new(40) { Thread.new { "y" * 50_000; Thread.stop } }

@@ -127,8 +127,10 @@ where
     let index = Index::new(chunks.rows(), spans.rows(), firsts.rows());
     let mut found = Owners::new(index, owners.rows_mut(), queue.rows_mut());
     count_slots(memory, facts, report);
-    for turn in Turn::ALL {
-        adopt_of_slots(memory, facts, turn, &mut found, report);
+    for turns in Turn::ALL {
+        for turn in turns {
+            adopt_of_slots(memory, facts, *turn, &mut found, report);
+        }
         found.propagate(memory);
     }
     report.stage = 4;

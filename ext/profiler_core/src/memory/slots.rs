@@ -57,17 +57,17 @@ pub struct HeapSlot {
 /// words that are left over from earlier use look like references. So those come first whose chunks are certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Objects whose chunks refer to no others.
-    Simple,
-    /// Data of C code outside of Ruby.
+    /// Data of C code outside of Ruby. All words of its slots are in use.
     OfLibraries,
+    /// Objects whose chunks refer to no others. They come before what the chunks of libraries refer to.
+    Simple,
     /// All others, among them the VM's own, which refer to almost everything.
     Rest,
 }
 
 impl Turn {
-    /// All turns, in their order.
-    pub const ALL: [Self; 3] = [Self::Simple, Self::OfLibraries, Self::Rest];
+    /// All turns, in their order. Chunks are followed after those of a row.
+    pub const ALL: [&'static [Self]; 2] = [&[Self::OfLibraries, Self::Simple], &[Self::Rest]];
 }
 
 /// What the chunks of an object contain.

@@ -118,23 +118,28 @@ impl<T: TableKinds, M: Source> Objects<'_, '_, T, M> {
         }
     }
 
+    /// Gives chunks to the objects that refer to them, and have their turn.
+    fn adopt(&self, turn: Turn, owners: &mut Owners<'_>) {
+        let word_at = |address: u64| self.memory.word(address);
+        let is_in_library = |address| self.facts.is_in_library(self.memory, address);
+        self.places.each(self.memory, |node, address, bytes, slot| {
+            let third = word_at(address + 16).unwrap_or(0);
+            let Some(slot) = slot.filter(|slot| slot.turn(third, is_in_library) == turn) else { return };
+            let words = slot.references((bytes / 8) as usize) as u64;
+            (0..words).filter_map(|word| word_at(address + 16 + word * 8)).for_each(|word| {
+                owners.adopt(word, node + 1, slot.contents());
+            });
+        });
+    }
+
     /// Returns the bytes of each object: its slot, and the memory of malloc that it has.
     fn weights(&self, index: Index<'_>, report: &mut WhyReport) -> Option<T::Sums> {
         let chunks = index.chunks();
         let (mut owners, mut queue) =
             (filled::<_, T::Numbers>(chunks.len(), NOBODY)?, filled::<_, T::Numbers>(chunks.len(), 0)?);
         let mut found = Owners::new(index, owners.rows_mut(), queue.rows_mut());
-        let word_at = |address: u64| self.memory.word(address);
-        let is_in_library = |address| self.facts.is_in_library(self.memory, address);
-        for turn in Turn::ALL {
-            self.places.each(self.memory, |node, address, bytes, slot| {
-                let third = word_at(address + 16).unwrap_or(0);
-                let Some(slot) = slot.filter(|slot| slot.turn(third, is_in_library) == turn) else { return };
-                let words = slot.references((bytes / 8) as usize) as u64;
-                (0..words).filter_map(|word| word_at(address + 16 + word * 8)).for_each(|word| {
-                    found.adopt(word, node + 1, slot.contents());
-                });
-            });
+        for turns in Turn::ALL {
+            turns.iter().for_each(|turn| self.adopt(*turn, &mut found));
             found.propagate(self.memory);
         }
         let mut weights = filled::<_, T::Sums>(self.places.count() as usize + 1, 0)?;
