@@ -79,8 +79,7 @@ pub(crate) fn ledger_with_owners(
     if let Some(snapshot) = &mut ledger.snapshot {
         (snapshot.gc_ns, snapshot.fork_ns, snapshot.copy_ns) = (found.gc_ns, found.fork_ns, found.copy_ns);
     }
-    // SAFETY: a `Ruby` proves that the GVL is held, and no method is called in a GC.
-    if unsafe { vm::heap::is_gc_disabled() } {
+    if found.has_garbage {
         ledger.notes.push(Note::GcDisabled {}.sentence());
     }
     if ledger.swapped > 0 {

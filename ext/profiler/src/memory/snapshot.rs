@@ -50,6 +50,8 @@ pub(super) struct Finished {
     pub(super) malloc: Option<MallocCount>,
     /// Whether the free chunks that threads keep are marked.
     pub(super) knows_kept_chunks: bool,
+    /// True if no garbage was collected, as the program has disabled the GC.
+    pub(super) has_garbage: bool,
     pub(super) gc_ns: u64,
     pub(super) fork_ns: u64,
     pub(super) copy_ns: u64,
@@ -220,6 +222,7 @@ fn copy_once(ruby: &Ruby, sizes: &Sizes, purpose: Purpose<'_>) -> Result<Finishe
         sums: listed.sums,
         malloc: listed.malloc,
         knows_kept_chunks: tcache_key != 0,
+        has_garbage: listed.has_garbage,
         gc_ns: listed.gc_ns,
         fork_ns,
         copy_ns,
@@ -242,6 +245,7 @@ fn copy_once(ruby: &Ruby, sizes: &Sizes, purpose: Purpose<'_>) -> Result<Finishe
 struct Listed {
     malloc: Option<MallocCount>,
     sums: Option<MappingSize>,
+    has_garbage: bool,
     gc_ns: u64,
     /// When listing began.
     began: Instant,
@@ -260,7 +264,7 @@ fn list(
 ) -> Result<Option<Listed>, NoSnapshot> {
     let began = Instant::now();
     // SAFETY: the caller has the GVL, outside of a GC.
-    let is_clean = unsafe { heap::collect() };
+    let (before, is_clean) = unsafe { (heap::collections(), heap::collect()) };
     let gc_ns = began.elapsed().as_nanos() as u64;
     if !is_clean {
         return Ok(None);
@@ -289,7 +293,7 @@ fn list(
     let sums = read_to_string("/proc/self/smaps_rollup").ok().and_then(|text| Smaps::parse_sums(&text));
     // SAFETY: the caller has the GVL; the call reads a number.
     let is_undisturbed = unsafe { heap::collections() } == collections;
-    Ok(is_undisturbed.then_some(Listed { malloc, sums, gc_ns, began }))
+    Ok(is_undisturbed.then_some(Listed { malloc, sums, has_garbage: collections == before, gc_ns, began }))
 }
 
 /// Waits without the GVL until the copy ends. Returns the nanoseconds that it took.

@@ -20,7 +20,6 @@ use crate::sampler::tick_request::TickRequest;
 use crate::shared::CAPTURE;
 use crate::sys::clock;
 use crate::threads::Registry;
-use crate::vm;
 use crate::vm::threads::RubyThread;
 use crate::vm::without_gvl::briefly_without_gvl;
 use profiler_core::ticking::engine::Engine;
@@ -106,8 +105,6 @@ pub(crate) struct SessionFacts {
     pub(crate) untracked: u64,
     /// The numbers of libraries in which malloc was seen, and could not be seen, if memory was sampled.
     pub(crate) malloc_seen: Option<(u64, u64)>,
-    /// True if garbage could not be collected before looking for what is live.
-    pub(crate) gc_disabled: bool,
     /// The number of label sets that were not kept apart.
     pub(crate) labels_refused: u64,
     /// The longest interval in nanoseconds at which the session has ticked.
@@ -132,8 +129,6 @@ impl SessionFacts {
             no_objects: ticks.no_objects,
             untracked: ticks.untracked,
             malloc_seen: ticks.measures.native.then(malloc::redirected::seen),
-            // SAFETY: a result is taken with the GVL held, and never in a GC.
-            gc_disabled: ticks.measures.live() && unsafe { vm::heap::is_gc_disabled() },
             labels_refused: end.readings.labels_refused.saturating_sub(start.labels_refused),
             widest_ns: collection.widest_ns,
             markers: collection.markers.clone(),

@@ -39,7 +39,8 @@ pub(crate) struct Sizes {
 }
 
 /// Collects garbage, sweeps all of it, and runs finalizers. Returns whether no other collection began
-/// meanwhile, so that no slot waits to be swept. If the program has disabled the GC, garbage stays.
+/// meanwhile, so that no slot waits to be swept. If the program has disabled the GC, garbage stays on Rubies
+/// before 3.4.
 ///
 /// # Safety
 /// The caller holds the GVL and is not in a GC. Finalizers run, and other threads may.
@@ -52,21 +53,6 @@ pub(crate) unsafe fn collect() -> bool {
             rb_sys::Qnil as VALUE
         });
         collected.is_some() && rb_sys::rb_gc_count() <= before + 1
-    }
-}
-
-/// Returns whether the program has disabled the GC.
-///
-/// # Safety
-/// The caller holds the GVL and is not in a GC.
-pub(crate) unsafe fn is_gc_disabled() -> bool {
-    // SAFETY: the caller holds the GVL outside of a GC, so no other code runs between the two calls.
-    unsafe {
-        let disabled = rb_sys::rb_gc_enable() == rb_sys::Qtrue as VALUE;
-        if disabled {
-            rb_sys::rb_gc_disable();
-        }
-        disabled
     }
 }
 

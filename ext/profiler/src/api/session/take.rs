@@ -11,7 +11,7 @@ use profiler_core::sampling::live_objects::LiveObject;
 use super::life::{Life, Running};
 use super::next_profile::NextProfile;
 use super::refusal::{orphaned_error, stopped_error};
-use super::unnamed_profile::UnnamedProfile;
+use super::unnamed_profile::{LiveSearch, UnnamedProfile};
 use super::Session;
 use crate::api::profile::Profile;
 #[cfg(target_os = "linux")]
@@ -22,7 +22,7 @@ use crate::options::Config;
 use crate::sampler::{self, fork, PartEnd};
 use crate::shared::CAPTURE;
 use crate::sys::clock;
-use crate::vm::door;
+use crate::vm::{self, door};
 
 impl Session {
     /// Takes the result of a running session. Returns `None` if it is over.
@@ -80,12 +80,17 @@ impl Session {
         pace: Pace,
         end: Option<PartEnd>,
     ) -> Result<Option<UnnamedProfile>, Error> {
+        let mut has_garbage = false;
         if config.spec.measures.live() {
+            // SAFETY: a `Ruby` proves that the GVL is held.
+            let before = unsafe { vm::heap::collections() };
             ruby.gc_start(); // unreachable objects that are not freed yet would count as live
             if config.spec.measures.heap && how != Take::Rotate {
                 sampler::forget_code(ruby)?; // and so would those that are reachable only from code that we keep
                 ruby.gc_start();
             }
+            // SAFETY: same as above.
+            has_garbage = unsafe { vm::heap::collections() } == before;
         }
         let (owned, no_owners) = Self::owned_blocks(ruby, &config)?;
         let threads = sampler::result_threads(ruby, id)?;
@@ -93,7 +98,8 @@ impl Session {
         let requested_ns = end.as_ref().map_or_else(clock::monotonic_ns, PartEnd::monotonic_ns);
         let taken = sampler::take(ruby, id, &threads.list, how, pace, end, owned);
         threads.release();
-        Ok(taken.map(|it| UnnamedProfile::new(it, config, requested_ns, no_owners)))
+        let found = LiveSearch { has_garbage, no_owners };
+        Ok(taken.map(|it| UnnamedProfile::new(it, config, requested_ns, found)))
     }
 
     /// Returns the live blocks of memory with their owners, or why these are unknown, if the session wants them.

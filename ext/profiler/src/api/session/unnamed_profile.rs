@@ -28,6 +28,15 @@ const EXPERIMENTAL: &str =
 /// A session is noted as paused if that took more than this part of its time: one hundredth.
 const MIN_PAUSE_DIVISOR: u64 = 100;
 
+/// What the search for live memory before a result could not do.
+#[derive(Debug, Default)]
+pub(super) struct LiveSearch {
+    /// True if garbage was not collected before, as the program has disabled the GC.
+    pub(super) has_garbage: bool,
+    /// Why the owners of memory are unknown, if they were looked for in vain.
+    pub(super) no_owners: Option<String>,
+}
+
 /// A result whose functions have no names yet.
 #[derive(Debug)]
 #[must_use = "its handles stay alive until it is named or abandoned"]
@@ -37,8 +46,7 @@ pub(super) struct UnnamedProfile {
     config: Arc<Config>,
     /// The time of the request, on the monotonic clock.
     requested_ns: u64,
-    /// Why the owners of memory are unknown, if they were looked for in vain.
-    no_owners: Option<String>,
+    found: LiveSearch,
     /// The process that recorded it. Its handles are not marked in a forked child.
     pid: u32,
 }
@@ -49,9 +57,9 @@ impl UnnamedProfile {
         (unresolved, facts): (Unresolved, SessionFacts),
         config: Arc<Config>,
         requested_ns: u64,
-        no_owners: Option<String>,
+        found: LiveSearch,
     ) -> Self {
-        Self { unresolved, facts, config, requested_ns, no_owners, pid: fork::pid() }
+        Self { unresolved, facts, config, requested_ns, found, pid: fork::pid() }
     }
 
     /// Returns whether the functions can be named in this process.
@@ -99,9 +107,9 @@ impl UnnamedProfile {
             facts.no_objects.map(|why| Note::ObjectsEnded { why: why.into() }),
             self.paused(),
             (objects > 0).then_some(Note::LiveObjectsUntracked { objects }),
-            facts.gc_disabled.then_some(Note::GcDisabled {}),
+            self.found.has_garbage.then_some(Note::GcDisabled {}),
             facts.malloc_seen.map(|(libraries, refused)| Note::MallocSeen { libraries, refused }),
-            self.no_owners.clone().map(|why| Note::OwnersUnknown { why: why.into() }),
+            self.found.no_owners.clone().map(|why| Note::OwnersUnknown { why: why.into() }),
             (is_other && is_setitimer).then(|| Note::NoThreadTimers { engine: engine() }),
             (is_other && !is_setitimer)
                 .then(|| Note::OtherEngine { engine: engine(), requested: config.engine.name().into() }),
