@@ -73,6 +73,18 @@ RSpec.describe "Allocated objects" do
     RUBY
   end
 
+  it "are as many as the VM counts between the results of a session" do
+    counts = run_json(<<~RUBY)
+      session = Profiler.start(mode: :heap, every: 1)
+      results = %i[snapshot rotate snapshot snapshot stop].map do |result|
+        1_000.times { Object.new }
+        session.public_send(result)
+      end
+      print_json(results.map { |profile| [profile.samples.sum(&:alloc_objects), profile.stats[:vm_objects]] })
+    RUBY
+    counts.each { |allocated, by_vm| RUBY_VERSION < "3.4" ? expect(allocated).to(eq(by_vm), counts.to_s) : expect(allocated).to(be_between(by_vm - 20, by_vm), counts.to_s) }
+  end
+
   it "have their shares in bursts, phases and bulk work in C" do
     worst = program_json("allocations/parts", timeout: 120)
     expect(worst).to be < 4.5 # in standard deviations of as many independent looks

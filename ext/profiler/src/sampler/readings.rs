@@ -61,13 +61,15 @@ impl ProcessReadings {
         }
     }
 
-    /// Moves the start by what the process used since `end`, which the session does not cover. With the GVL.
+    /// Moves the start by what the process used since `end`, which the session does not cover. With the GVL,
+    /// after the objects were flushed.
     pub(super) fn skip(&mut self, end: &Self) {
         let now = self.next(end);
         let later =
             |start: Option<u64>, now: Option<u64>, end: Option<u64>| Some(start? + now?.saturating_sub(end?));
         self.process_cpu_ns = later(self.process_cpu_ns, now.process_cpu_ns, end.process_cpu_ns);
         self.vm_objects = later(self.vm_objects, now.vm_objects, end.vm_objects);
+        self.own_objects += allocation::own_objects().saturating_sub(end.own_objects);
     }
 
     /// Returns the readings of a session that continues from `now`. With the GVL, and no allocation since
