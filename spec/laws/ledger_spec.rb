@@ -95,7 +95,9 @@ RSpec.describe "The ledger of a process's memory" do
     expect(before[:findings].first).to include(kind: "free_pages", bytes: before[:snapshot][:trimmable], remedy: match(/malloc_trim\(0\).*MALLOC_ARENA_MAX=2/))
     expect(before[:snapshot][:trimmable]).to be > 10_000_000
     expect(after[:snapshot][:trimmable]).to be < before[:snapshot][:trimmable] * 0.1
-    expect(before[:rss] - after[:rss]).to be_within(before[:snapshot][:trimmable] * 0.1).of(before[:snapshot][:trimmable])
+    # Without code, of which the second ledger runs more that is resident from then on.
+    before_bytes, after_bytes = found.map { |ledger| ledger[:rss] - bytes(ledger, "files") }
+    expect(before_bytes - after_bytes).to be_within(before[:snapshot][:trimmable] * 0.1).of(before[:snapshot][:trimmable])
   end
 
   it "finds free ends of arenas, of which the remedies leave less" do
