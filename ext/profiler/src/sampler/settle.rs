@@ -9,7 +9,7 @@ use profiler_core::pipeline::SessionId;
 
 use crate::sampler::collection::Collection;
 use crate::sampler::cpu_waits::CpuWaits;
-use crate::sampler::fork::enter;
+use crate::sampler::fork::{self, enter};
 use crate::sampler::readings::ProcessReadings;
 use crate::sampler::running::thread_readings;
 use crate::sampler::tick_request::TickRequest;
@@ -28,6 +28,8 @@ pub(crate) struct PartEnd {
     pub(super) next_cpu_waits: CpuWaits,
     /// The time within object windows and the whole time, in nanoseconds, if the session has windows.
     pub(super) object_windows: Option<(u64, u64)>,
+    /// The process that was read. A forked child continues the session with clocks of its own.
+    pid: u32,
 }
 
 impl PartEnd {
@@ -37,7 +39,12 @@ impl PartEnd {
             if collection.is_slice() { ((0, 0), CpuWaits::NotAsked) } else { ticks.cpu_waits.rotate() };
         let readings = collection.start.next(&ProcessReadings::now(hub));
         let object_windows = ticks.windows.map(|it| it.seen(readings.monotonic_ns));
-        Self { readings, cpu_waits, next_cpu_waits, object_windows }
+        Self { readings, cpu_waits, next_cpu_waits, object_windows, pid: fork::pid() }
+    }
+
+    /// Returns whether this process was read, and not the parent of a forked child.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.pid == fork::pid()
     }
 
     /// Returns the end on the monotonic clock.

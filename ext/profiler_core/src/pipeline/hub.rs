@@ -195,22 +195,28 @@ impl Hub {
 
     /// Pauses the session until [`Hub::resume`]. `threads` is as for [`Hub::take`].
     pub fn pause(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
-        self.catch_up(registry);
-        let mut drain = self.lock();
-        if let Some(running) = drain.sessions.iter_mut().find(|it| it.id == session) {
-            finish(&mut running.state, threads);
-            running.state.pause();
-        }
+        self.finish_and(session, registry, threads, SessionState::pause);
     }
 
     /// Ends what the next result of the session covers: it records no more until [`Hub::resume`]. `threads` is
     /// as for [`Hub::take`].
     pub fn settle(&self, session: SessionId, registry: &dyn ThreadRegistry, threads: &[ThreadLife]) {
+        self.finish_and(session, registry, threads, SessionState::settle);
+    }
+
+    /// Finishes the threads of a session, and changes its state.
+    fn finish_and(
+        &self,
+        session: SessionId,
+        registry: &dyn ThreadRegistry,
+        threads: &[ThreadLife],
+        change: impl FnOnce(&mut SessionState),
+    ) {
         self.catch_up(registry);
         let mut drain = self.lock();
         if let Some(running) = drain.sessions.iter_mut().find(|it| it.id == session) {
             finish(&mut running.state, threads);
-            running.state.settle();
+            change(&mut running.state);
         }
     }
 

@@ -29,7 +29,7 @@ impl Session {
     fn take(&self, ruby: &Ruby, how: Take, pace: Pace) -> Result<Option<UnnamedProfile>, Error> {
         let running = self.running().ok_or_else(|| stopped_error(ruby))?;
         let id = running.id;
-        let mut end = self.settled().take(); // the lock is released: what follows may run other threads
+        let mut end = self.take_end();
         if end.is_none() && running.config.spec.measures.live() {
             end = Self::settle_now(ruby, id)?;
         }
@@ -44,18 +44,19 @@ impl Session {
     /// if the session is paused or over.
     pub(super) fn settle(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::ensure_stack(ruby)?;
-        if let Some(running) = session.running().filter(|_| session.settled().is_none()) {
-            let end = Self::settle_now(ruby, running.id)?;
-            *session.settled() = end;
+        let Some(running) = session.running() else { return Ok(()) };
+        let mut end = session.take_end();
+        if end.is_none() {
+            end = Self::settle_now(ruby, running.id)?;
         }
+        *session.settled() = end;
         Ok(())
     }
 
     /// Implements `session.unsettle`: continues after `session.settle`.
     pub(super) fn unsettle(ruby: &Ruby, session: &Self) -> Result<(), Error> {
         door::ensure_stack(ruby)?;
-        let end = session.settled().take();
-        if let Some((running, end)) = session.running().zip(end) {
+        if let Some((running, end)) = session.running().zip(session.take_end()) {
             sampler::unsettle(running.id, &end);
         }
         Ok(())
@@ -66,6 +67,11 @@ impl Session {
         let end = sampler::settle(id, &threads.list);
         threads.release();
         Ok(end)
+    }
+
+    /// Takes where the session was settled. The lock is released then, as what follows may run other threads.
+    fn take_end(&self) -> Option<PartEnd> {
+        self.settled().take().filter(PartEnd::is_of_this_process)
     }
 
     pub(super) fn settled(&self) -> MutexGuard<'_, Option<PartEnd>> {
